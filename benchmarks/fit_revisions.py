@@ -3,14 +3,17 @@
 First the roles of words: from the sentences of `revision_frames.toml`, in which it is known what they are about and what
 they say of it, and from how names are written. Then a small network on the signs of `language.comparing`: from pairs
 made of the same frames, the pairs of `revision_lessons.jsonl`, the part `learn` of `revisions.jsonl`, pairs of notes (the
-parts `learn` of `tidy.jsonl` and `tidy_patterns.jsonl`, and `tidy_lessons.jsonl`), and pairs of strangers. A second network
+parts `learn` of `tidy.jsonl` and `tidy_patterns.jsonl`, and `tidy_lessons.jsonl`), pairs of strangers, and near strangers: sentences of the
+standard library's documentation, each with the nearest other. A second network
 learns from the same pairs which of them say the same. It prints how well pairs are told that it did not learn from (five
 folds), and writes `word_roles.npy` and `revision_weights.npz` of `minutebook/language`. No other part is read.
 """
 
+import ast
 import json
 import random
 import re
+import sysconfig
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -42,13 +45,14 @@ TIDY, PATTERNS, TIDY_LESSONS = (
 FRAMES, NOTES = HERE / "revision_frames.toml", HERE / "notes.jsonl"
 FOLDER = Path(language.__file__).parent
 
-OF_MADE, OF_STRANGERS = 0.4, 0.3
-"""What all pairs that are made of frames, and all pairs of strangers, weigh beside the written ones."""
+OF_MADE, OF_STRANGERS, OF_NEAR = 0.4, 0.3, 0.12
+"""What all pairs that are made of frames, all pairs of strangers, and all pairs of near strangers weigh beside the written ones."""
 
 OF_NOTES = 2.0
 """What a pair of notes weighs."""
 
-MADE_EACH_WAY, STRANGERS = 10, 300
+MADE_EACH_WAY, STRANGERS, NEAR = 10, 300, 400
+LEAST_WORDS, MOST_WORDS, NEAR_AMONG = 5, 30, 1500
 STEP = 0.03
 
 FALSE_MARKS = 0.04
@@ -207,6 +211,39 @@ def strangers(pairs: Sequence[Pair], count: int) -> list[Pair]:
     return found
 
 
+def documented() -> list[str]:
+    """Return the first sentences of the docstrings of the standard library's modules, each once."""
+    found: dict[str, None] = {}
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and (
+                said := ast.get_docstring(node)
+            ):
+                text = " ".join(said.split("\n\n")[0].split())
+                if LEAST_WORDS <= len(text.split()) <= MOST_WORDS:
+                    found[text] = None
+    return list(found)
+
+
+def near_strangers(reader: "Reader", texts: Sequence[str], count: int) -> list[Pair]:
+    """Pair texts each with the nearest other; the older asks, since nothing else is known that it answers."""
+    some = random.Random(5).sample(sorted(texts), min(len(texts), NEAR_AMONG))
+    vectors = reader.vectors(some)
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -1)
+    nearest = cosines.argmax(axis=1)
+    order = np.argsort(-cosines.max(axis=1))
+    known: set[frozenset[int]] = set()
+    found: list[Pair] = []
+    for index in order.tolist():
+        pair = frozenset((index, int(nearest[index])))
+        if pair not in known and len(found) < count:
+            known.add(pair)
+            older, newer = some[index], some[int(nearest[index])]
+            found.append(Pair(older, newer, PairVerdict.APART, "en", older))
+    return found
+
+
 class Reader:
     """Embeds texts and questions once each, and makes the signs of pairs."""
 
@@ -221,6 +258,11 @@ class Reader:
         if text not in self._packed:
             self._packed[text] = self._embedder.embed_passages([text])[0].packed or b""
         return self._packed[text]
+
+    def vectors(self, texts: Sequence[str]) -> Matrix:
+        """Return the vectors of texts, (texts, d)."""
+        found: Matrix = np.stack([each.vector for each in self._embedder.embed_passages(texts)])
+        return found
 
     def question(self, text: str) -> Question:
         """Return a question's tokens."""
@@ -435,6 +477,7 @@ def main() -> None:
         for pairs, weight in (
             (list(made(MADE_EACH_WAY)), OF_MADE),
             (strangers(written, STRANGERS), OF_STRANGERS),
+            (near_strangers(reader, documented(), NEAR), OF_NEAR),
         )
     ]
     kept: Net = {}
@@ -444,7 +487,7 @@ def main() -> None:
                 Lesson(
                     reader.signs(each, by_states=by_states, is_asked=is_asked), each.revises, weight
                 )
-                for pairs, weight in ((written, 1.0), *beside)
+                for pairs, weight in ((written, 1.0), *(beside[:2] if is_asked else beside))
                 for each in pairs
             ]
             kept |= _fitted(learnt, len(written), f"{_by(by_states)}{'_asked' if is_asked else ''}")

@@ -43,7 +43,7 @@ one pair or other looks like a revision by accident: the odds fall as their numb
 LEAST_ALIKE = 0.12
 """What two sentences have in common at least, to be compared word by word."""
 
-LEAST_UNASKED, LIKELY_UNASKED, LIKELY_ASKED = 0.5, 0.6, 0.65
+LEAST_UNASKED, LIKELY_UNASKED, LIKELY_ASKED = 0.5, 0.55, 0.65
 """The chances without the question that texts have at least, as two on other subjects may answer it, and without and with
 it from where a revision is likely: no more than one in twenty look-alikes that were learnt from reaches both."""
 

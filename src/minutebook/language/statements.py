@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -34,9 +34,12 @@ LONGEST = 4_000
 _AHEAD = 6
 """Characters that a piece may lie ahead of where the one before it ended."""
 
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff]")
+"""A sign of a script that puts no spaces between words."""
+
 _TOKEN = re.compile(
     r"\d+(?:[.,:]\d+)*%?"
-    r"|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff]"
+    rf"|{_UNSPACED.pattern}"
     r"|(?:qu|[cdjlmnst])['’](?=\w)"
     r"|[^\W\d_](?:[\w.'’+#/-]*[\w+#])?|[€$£%]",
     re.IGNORECASE,
@@ -98,11 +101,21 @@ class Statements:
 
 
 def statements_of(text: str, packed: bytes | None, spell: Spell | None) -> Statements:
-    """Read a text; its packed token states, where a model gave them, make states of words."""
-    read = _read(text)
+    """Read a text; its packed token states, where a model gave them, make states of words.
+
+    Where a script has no spaces, words are what the model's pieces are.
+    """
     if not packed or spell is None:
+        read = _read(text)
         return Statements(read, (None,) * len(read))
-    return Statements(read, tuple(_states(text, read, *unpacked(packed, LONGEST), spell)))
+    return _with_states(text, *unpacked(packed, LONGEST), spell)
+
+
+def _with_states(text: str, pieces: NDArray[np.int32], rows: Floats, spell: Spell) -> Statements:
+    shown = normalize("NFKC", text[:LONGEST])
+    starts = _starts(shown, spell(pieces.tolist()))
+    read = _read(text, tuple(starts) if _UNSPACED.search(shown) else ())
+    return Statements(read, tuple(_states(shown, read, starts, rows)))
 
 
 def whole_of(
@@ -114,7 +127,10 @@ def whole_of(
         return Statements((), ())
     if not packed or spell is None:
         return Statements((whole,), (None,))
-    return Statements((whole,), tuple(_states(text, (whole,), *unpacked(packed, LONGEST), spell)))
+    pieces, rows = unpacked(packed, LONGEST)
+    shown = normalize("NFKC", text[:LONGEST])
+    starts = _starts(shown, spell(pieces.tolist()))
+    return Statements((whole,), tuple(_states(shown, (whole,), starts, rows)))
 
 
 @lru_cache(64)
@@ -124,28 +140,32 @@ def _whole(text: str, languages: Languages) -> Sentence:
 
 def asked_of(text: str, question: Question | None, spell: Spell | None) -> Statements:
     """Read a question; its tokens, where a model made them, make states of words."""
-    read = _read(text)
     if question is None or spell is None:
+        read = _read(text)
         return Statements(read, (None,) * len(read))
-    return Statements(read, tuple(_states(text, read, *question.tokens, spell)))
+    return _with_states(text, *question.tokens, spell)
 
 
 @lru_cache(512)
-def _read(text: str) -> tuple[Sentence, ...]:
+def _read(text: str, starts: tuple[int, ...] = ()) -> tuple[Sentence, ...]:
+    """Read the sentences of a text; `starts` says where words begin that no spaces part."""
     shown = normalize("NFKC", text[:LONGEST])
     languages = languages_of(shown)
-    found = islice(sentences(shown), MOST_SENTENCES)
-    read = [sentence_of(each, languages) for each in found]
+    read, at = [], 0
+    for each in islice(sentences(shown), MOST_SENTENCES):
+        at = max(at, shown.find(each, at))
+        own = frozenset(start - at for start in starts)
+        read.append(sentence_of(each, languages, own))
     if not read and shown.strip():
         read = [sentence_of(" ".join(shown.split()), languages)]
     return tuple(each for each in read if each.telling)
 
 
-def sentence_of(text: str, languages: Languages) -> Sentence:
-    """Read one sentence."""
+def sentence_of(text: str, languages: Languages, starts: Container[int] = ()) -> Sentence:
+    """Read one sentence; `starts` says where words begin that no spaces part."""
     marked = {kind: signs.said(kind, text, languages) for kind in signs.KINDS}
     covered = [match.span() for matches in marked.values() for match in matches]
-    words = tuple(_words(text, languages, covered))
+    words = tuple(_words(text, languages, covered, starts))
     telling = tuple(place for place, word in enumerate(words) if word.is_telling)
     counts = {kind: len(matches) for kind, matches in marked.items()}
     keys = tuple(words[place].key for place in telling)
@@ -153,15 +173,31 @@ def sentence_of(text: str, languages: Languages) -> Sentence:
 
 
 def _words(
-    text: str, languages: Languages, covered: Sequence[tuple[int, int]]
+    text: str, languages: Languages, covered: Sequence[tuple[int, int]], starts: Container[int]
 ) -> Iterator[StatementWord]:
-    for place, match in enumerate(_TOKEN.finditer(text)):
-        key, sort, tells = _read_word(match[0], languages, is_first=place == 0)
-        start, end = match.span()
+    for place, (start, end) in enumerate(_spans(text, starts)):
+        word = text[start:end]
+        key, sort, tells = _read_word(word, languages, is_first=place == 0)
         is_sign = any(begin <= start < stop for begin, stop in covered)
-        yield StatementWord(
-            match[0], key, sort, start, end, tells if tells is not None else not is_sign
-        )
+        yield StatementWord(word, key, sort, start, end, not is_sign if tells is None else tells)
+
+
+def _spans(text: str, starts: Container[int]) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a text begin and end; signs that no spaces part stand alone unless `starts` joins them."""
+    run: tuple[int, int] | None = None
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        is_joined = run is not None and run[1] == start and start not in starts
+        if run is not None and is_joined and _UNSPACED.match(match[0]):
+            run = (run[0], end)
+            continue
+        if run is not None:
+            yield run
+        run = (start, end) if starts and _UNSPACED.match(match[0]) else None
+        if run is None:
+            yield start, end
+    if run is not None:
+        yield run
 
 
 @lru_cache(1 << 14)
@@ -184,7 +220,8 @@ def _read_word(
         sort = Sort.WORD
     if is_label:
         return key, sort, True
-    says_little = is_function_word(key, languages) or len(key) == 1 or written[-1] in "'’"
+    is_sign = len(key) == 1 and not _UNSPACED.match(key)
+    says_little = is_function_word(key, languages) or is_sign or written[-1] in "'’"
     return key, sort, False if says_little else None
 
 
@@ -198,11 +235,9 @@ def _has_figure(word: str) -> bool:
 
 
 def _states(
-    text: str, read: Sequence[Sentence], pieces: NDArray[np.int32], rows: Floats, spell: Spell
+    shown: str, read: Sequence[Sentence], starts: Sequence[int], rows: Floats
 ) -> Iterator[Floats | None]:
     """Yield the mean states of the telling words of each sentence, unit rows; None where pieces do not fit."""
-    shown = normalize("NFKC", text[:LONGEST])
-    starts = _starts(shown, spell(pieces.tolist()))
     begins, ends = [], []
     at = 0
     for sentence in read:

@@ -22,10 +22,10 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.rights.grants import Grant
-from minutebook.domain.trust.trail_texts import MISSING
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.last_texts import MISSING
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.archives.test_archives import ADMIN, put, summary, turn

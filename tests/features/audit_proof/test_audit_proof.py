@@ -9,17 +9,17 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Head, Kind, Link, Memory, MemoryType, Role
 from minutebook.domain.trust.trail import ERASE
-from minutebook.domain.trust.trail_texts import (
+from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
+from minutebook.features.archives.archive_lines import Mode
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.last_texts import (
     BACK,
     CHANGED,
     MISSING,
     NO_ENTRY,
     fields_differ,
 )
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
-from minutebook.features.archives.archive_lines import Mode
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.audit import Trail

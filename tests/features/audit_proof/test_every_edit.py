@@ -139,6 +139,8 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
             certainty=0.5,
             subjects=subjects,
             found_at=START,
+            first_entry=1,
+            entry=1,
         )
         TidyRows(store.database).add("acme", [found])
         ImageRows(store.database).add("acme", 1, NOON, [memory])

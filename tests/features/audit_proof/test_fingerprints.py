@@ -39,7 +39,8 @@ from minutebook.domain.trust.fingerprints import (
     id_in_trail,
     is_same,
 )
-from minutebook.domain.trust.trail_texts import (
+from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.last_texts import (
     BACK,
     CHANGED,
     MISSING,
@@ -47,7 +48,6 @@ from minutebook.domain.trust.trail_texts import (
     link_missing,
     passed_on,
 )
-from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.audit import AuditDraft, Trail

@@ -24,9 +24,9 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.trust.doors import Voice
-from minutebook.domain.trust.trail_texts import LastTexts
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
+from minutebook.features.audit_proof.last_texts import LastTexts
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.services import TidyingServices

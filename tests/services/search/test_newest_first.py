@@ -148,3 +148,43 @@ def test_where_the_budget_is_short_what_was_revised_falls_away_first(world: Worl
     ids = [each.record.id for each in told(world, PAIRS[1][2], tokens=90)]
     assert new in ids
     assert old not in ids
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query"),
+    [
+        (
+            "我們組的報告由我負責簡報。",
+            "昨天討論完，簡報改由雅婷負責。",
+            "現在報告由誰簡報？",
+        ),
+        ("健身房的月費是八百八十元。", "健身房從九月開始月費漲到一千元。", "健身房目前月費多少？"),
+        ("会议室的密码是 2468。", "会议室密码已经换成 1357。", "会议室的密码是什么？"),
+        ("我媽媽在銀行上班。", "媽媽上個月離開銀行，現在在出版社工作。", "媽媽現在在哪裡工作？"),
+    ],
+)
+def test_where_a_script_has_no_spaces_words_are_what_the_model_s_pieces_are(
+    world: World, older: str, newer: str, query: str
+) -> None:
+    _, second = kept(world, older, newer)
+    assert told(world, query)[0].record.id == second
+
+
+def test_of_two_subjects_in_chinese_neither_revises_the_other(world: World) -> None:
+    first, _ = kept(world, "物理期末考在六月十二日。", "化學期末考在六月十九日。")
+    found = told(world, "物理期末考是哪一天？")
+    assert (found[0].record.id, found[0].revised_by) == (first, None)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query"),
+    [
+        ("Lena's desk is by the window.", "Lena's desk is next to the kitchen since the move.", "Where is Lena's desk now?"),
+        ("我媽媽在銀行上班。", "媽媽上個月離開銀行，現在在出版社工作。", "媽媽現在在哪裡工作？"),
+    ],
+)  # fmt: skip
+def test_of_what_was_said_in_a_talk_a_question_for_now_gets_the_newer_first(
+    world: World, older: str, newer: str, query: str
+) -> None:
+    _, second = kept(world, f"Mei: {older}", f"Mei: {newer}")
+    assert told(world, query)[0].record.id == second

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Entry, Kind
+from minutebook.domain.trust.acts import CONFIRM, REFUSE, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.domain.trust.fingerprints import Fingerprinted
 from minutebook.domain.trust.trail import DONE, UNDO
-from minutebook.domain.trust.trail_texts import CONFIRM, REFUSE, RESET, TAKE_IN, TAKE_IN_PERSONS
 
 _WITHOUT = frozenset({RESET, CONFIRM, REFUSE, UNDO})
 """Acts that may change something without a fingerprint."""

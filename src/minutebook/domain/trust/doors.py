@@ -20,9 +20,9 @@ from minutebook.domain.records import (
     Role,
     Status,
 )
+from minutebook.domain.trust.acts import TAKE_IN, TAKE_IN_PERSONS
 from minutebook.domain.trust.fingerprints import COUNTING, Fingerprinted, changed_fields
 from minutebook.domain.trust.trail import DONE, UNDO, text_digest
-from minutebook.domain.trust.trail_texts import TAKE_IN, TAKE_IN_PERSONS
 from minutebook.domain.writing.turns import Session
 
 LASTING_TYPES = frozenset(

@@ -29,7 +29,7 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.trust.trail_texts import IMPORT_OWN
+from minutebook.domain.trust.acts import IMPORT_OWN
 from minutebook.domain.writing.turns import next_instant, summary_id, turn_id
 from minutebook.features.archives.archive_file import At, Reader
 from minutebook.features.archives.archive_lines import Mode, whole_of

@@ -11,8 +11,8 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, To
 from minutebook.domain.rights.grants import home_of
 from minutebook.domain.trust.fingerprints import FINGERPRINTED, id_in_trail
 from minutebook.domain.trust.trail import HEAD
-from minutebook.domain.trust.trail_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
 from minutebook.features.audit_proof.head_signatures import Signatures
+from minutebook.features.audit_proof.last_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
 from minutebook.features.audit_proof.trail_key import fits
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.services.access.chain import break_among, entries_of, head_of

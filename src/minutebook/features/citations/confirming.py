@@ -4,8 +4,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Decision, Entry, Kind, Record, Summary
+from minutebook.domain.trust.acts import CONFIRM
 from minutebook.domain.trust.trail import DONE, UNDO
-from minutebook.domain.trust.trail_texts import CONFIRM
 from minutebook.features.citations.rows import CitationRows
 from minutebook.services.infrastructure import Infrastructure
 

@@ -3,8 +3,8 @@
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
+from minutebook.domain.trust.acts import CONFIRM
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.domain.trust.trail_texts import CONFIRM
 from minutebook.features.citations.services import CitationServices
 
 

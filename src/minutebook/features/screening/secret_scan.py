@@ -23,7 +23,7 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.domain.trust.trail_texts import MASK
+from minutebook.domain.trust.acts import MASK
 from minutebook.features.screening.occurrences import Masked, Occurrence
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft

@@ -3,8 +3,8 @@
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
+from minutebook.domain.trust.acts import MASK
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.domain.trust.trail_texts import MASK
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:

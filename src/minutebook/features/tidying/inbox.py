@@ -10,9 +10,9 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.domain.trust.acts import REFUSE
 from minutebook.domain.trust.done_acts import DoneAct
 from minutebook.domain.trust.trail import UNDO
-from minutebook.domain.trust.trail_texts import REFUSE
 from minutebook.features.tidying.changing import Changing
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined, Examining

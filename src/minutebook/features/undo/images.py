@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Entry, Kind, Record
-from minutebook.domain.trust.trail_texts import FINAL
+from minutebook.domain.trust.acts import FINAL
 from minutebook.features.undo.rows import ImageRows
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Change

@@ -24,6 +24,7 @@ from minutebook.domain.records import (
     Record,
 )
 from minutebook.domain.trust import trail
+from minutebook.domain.trust.acts import EACH, FINAL, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.domain.trust.fingerprints import (
     Fingerprinted,
     fingerprint,
@@ -31,7 +32,6 @@ from minutebook.domain.trust.fingerprints import (
     id_in_trail,
     is_same,
 )
-from minutebook.domain.trust.trail_texts import EACH, FINAL, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.feature import loaded
 from minutebook.screening.secrets import masked
 from minutebook.services.access.chain import chain_break

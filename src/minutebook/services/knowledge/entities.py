@@ -9,7 +9,7 @@ from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.ids import new_id
 from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Relation
-from minutebook.domain.trust.trail_texts import RELATE
+from minutebook.domain.trust.acts import RELATE
 from minutebook.search.communities import communities
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
+from minutebook.language.judged_vectors import LIKELY, chances
 from minutebook.language.revisions import DatedText, Revision, revisions
 from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
@@ -22,7 +23,7 @@ that were written apart both stand among the first three."""
 
 ORDERED_FROM, SAID_FROM = 0.5, 0.9
 """The chances from which the newer stands above the older: of notes, and of what was said in a talk, where much is
-alike that revises nothing. By words alone only what is likely does."""
+alike that revises nothing; but a question for the present state asks for the newer. By words alone only what is likely does."""
 
 WEAK, LOOKED_AT = 0.05, 5
 """The relevance below which a hit is not about the question, and how many of the best such a hit must be among to be held
@@ -71,10 +72,11 @@ class NewestFirst:
             question=question,
             among={index for index, each in enumerate(judged) if not _is_weak(each)},
         )
+        said_from = ORDERED_FROM if self._asks_for_now(asked) else SAID_FROM
         found = {
             old: each
             for old, each in found.items()
-            if _stands_below(judged[old], judged[each.newer], each)
+            if _stands_below(judged[old], judged[each.newer], each, said_from)
         }
         revised = {
             judged[old].hit.id: RevisedBy(
@@ -91,6 +93,12 @@ class NewestFirst:
         for each in hits:
             _place(each, newer_of, ordered)
         return list(ordered.values()), revised
+
+    def _asks_for_now(self, asked: Asked) -> bool:
+        if asked.embedding is None:
+            return False
+        vectors = asked.embedding.vector[None]
+        return bool(chances("present", vectors, self._embeddings.space.name)[0] >= LIKELY)
 
     def _states(self, hits: Sequence[Recalled]) -> dict[Key, bytes]:
         """Read the token states of hits, of those that have any."""
@@ -132,11 +140,11 @@ def _is_weak(hit: Recalled) -> bool:
     return hit.relevance < WEAK
 
 
-def _stands_below(older: Recalled, newer: Recalled, revision: Revision) -> bool:
+def _stands_below(older: Recalled, newer: Recalled, revision: Revision, said_from: float) -> bool:
     """Tell whether a hit stands below a newer one; where neither likely answers the question, only one that is likely revised."""
     if max(older.relevance, newer.relevance) < LIKELY_FROM:
         return revision.is_likely and not _is_weak(newer)
-    return revision.chance >= SAID_FROM or not _is_said(older, newer)
+    return revision.chance >= said_from or not _is_said(older, newer)
 
 
 def _as_likely(newer: Recalled, older: Recalled, chance: float) -> Recalled:

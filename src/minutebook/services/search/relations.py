@@ -8,7 +8,7 @@ from heapq import nsmallest
 import numpy as np
 
 from minutebook.domain.records import Entity, Relation, RelationText
-from minutebook.domain.trust.trail_texts import RELATE
+from minutebook.domain.trust.acts import RELATE
 from minutebook.search.coverage import coverage
 from minutebook.search.text import TextQuery, word_terms
 from minutebook.services.access.visibility import Records, View

@@ -16,8 +16,8 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
+from minutebook.domain.trust.acts import TAKE_IN
 from minutebook.domain.trust.fingerprints import fingerprint
-from minutebook.domain.trust.trail_texts import TAKE_IN
 from minutebook.domain.writing.decision_drafts import (
     close_proposal,
     fixed_differences,

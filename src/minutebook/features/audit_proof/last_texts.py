@@ -16,6 +16,7 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
+from minutebook.domain.trust.acts import IMPORT_OWN, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.domain.trust.fingerprints import (
     Fingerprinted,
     differing,
@@ -27,35 +28,6 @@ from minutebook.domain.trust.trail import DONE, ERASE, text_digest
 
 _COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Summary)
 """The records of whose texts the trail has digests."""
-
-RESET = "reset"
-
-MASK = "mask"
-
-FINAL = frozenset({ERASE, RESET, MASK})
-"""Acts after which no copy of what they changed is to be left."""
-"""The act that removes all that the caller may remove."""
-
-CONFIRM = "confirm"
-"""The act of saying that a record which nobody changes still holds."""
-
-REFUSE = "refuse"
-"""The act that refuses a suggestion; its subject is the record that it would have changed."""
-
-RELATE = "relate"
-"""The act that joins two entities, or weighs it anew."""
-
-TAKE_IN = "take_in"
-"""The act of one record that came from elsewhere: from an archive, another program or machine, or Git."""
-
-TAKE_IN_PERSONS = "take_in_persons"
-"""The same of a memory that a person wrote or confirmed on another machine of theirs."""
-
-IMPORT_OWN = "import_own"
-"""The act that takes in an archive of a store of the importer's own, with what it says of persons and its trail."""
-
-EACH = "each memory has an entry of its own"
-"""The end of the reason of an act on many memories, each of which has an entry with its digests."""
 
 MISSING = "it is missing, and the trail has no act that removed it"
 CHANGED = "its text is not the one that the trail has the digest of"
