@@ -1,14 +1,14 @@
-"""The acts that the audit trail names, and the words by which it ends a reason."""
+"""Names of acts on the trail that several parts of the program ask for."""
 
 from minutebook.domain.trust.trail import ERASE
 
 RESET = "reset"
+"""The act that removes all that the caller may remove."""
 
 MASK = "mask"
 
 FINAL = frozenset({ERASE, RESET, MASK})
 """Acts after which no copy of what they changed is to be left."""
-"""The act that removes all that the caller may remove."""
 
 CONFIRM = "confirm"
 """The act of saying that a record which nobody changes still holds."""

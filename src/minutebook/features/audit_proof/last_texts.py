@@ -26,16 +26,15 @@ from minutebook.domain.trust.fingerprints import (
 )
 from minutebook.domain.trust.trail import DONE, ERASE, text_digest
 
-_COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Summary)
-"""The records of whose texts the trail has digests."""
-
 MISSING = "it is missing, and the trail has no act that removed it"
 CHANGED = "its text is not the one that the trail has the digest of"
 BACK = "the trail says that it was removed"
 NO_ENTRY = "the trail has no entry with its digest"
 NAMES = "it is not found by its names and aliases, or by others"
 
-_KINDS = frozenset(of.kind for of in _COMPARED)
+_KINDS = frozenset(each.kind for each in (Memory, Decision, Proposal, Turn, Summary))
+"""The kinds of records of whose texts the trail has digests."""
+
 _RESET_SILENTLY = frozenset({Kind.VERSION, Kind.ENTITY, Kind.RELATION, Kind.LINK})
 _OF_MANY = frozenset({"import", IMPORT_OWN, "replace", "sync"})
 _GONE = b""
