@@ -1,6 +1,7 @@
 """Notes and tables: the same records make the same files, and nobody else's file is touched."""
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -86,12 +87,15 @@ def test_what_a_person_wrote_or_edited_stays(filled: World, tmp_path: Path) -> N
 def test_a_run_that_was_cut_short_is_gone_on_with(filled: World, tmp_path: Path) -> None:
     notes(filled, tmp_path)
     whole = files(tmp_path)
-    noted = tmp_path / ".minutebook-export.jsonl"
+    state = tmp_path / ".minutebook" / "sync.json"
     # Killed while it noted its third file, after it had written two.
-    noted.write_bytes(b"\n".join(noted.read_bytes().split(b"\n")[:2]) + b'\n["entities/')
-    for name in sorted(whole)[2:]:
+    noted = state.read_bytes().split(b"\n")[1:-1]
+    first = {json.loads(line)["path"] for line in noted[:2]}
+    (state.parent / "pending.jsonl").write_bytes(b"\n".join([*noted[:2], noted[2][:20]]))
+    state.unlink()
+    for name in whole.keys() - first:
         (tmp_path / name).unlink()
-    (tmp_path / "entities" / ".minutebook.part").write_text("half")
+    (state.parent / "part").write_text("half")
     assert notes(filled, tmp_path).kept == ()
     assert files(tmp_path) == whole
 

@@ -9,11 +9,10 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.errors import StoreError
-from minutebook.features.archives.exports.mirrored_folder import NOTES, MirroredFolder
+from minutebook.features.archives.exports.note_folder import NoteFolder
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure import order as erasure_order
 from minutebook.features.hooks import log as hook_log
-from minutebook.features.notes.note_folder import NoteFolder
 
 DEEP = b"[" * 200_000
 CONTENTS = (b"", b"1", b'"x"', b"null", b"[]", b"{}", b'{"records": 1}', b"\xff\xfe", DEEP)
@@ -21,10 +20,6 @@ CONTENTS = (b"", b"1", b'"x"', b"null", b"[]", b"{}", b'{"records": 1}', b"\xff\
 
 def _hooks(folder: Path) -> object:
     return hook_log.entries(str(folder))
-
-
-def _exported(folder: Path) -> object:
-    return MirroredFolder(folder).kept
 
 
 def _agreed(folder: Path) -> object:
@@ -40,7 +35,6 @@ def _failure(folder: Path) -> object:
     ("name", "read"),
     [
         (hook_log.NAME, _hooks),
-        (NOTES, _exported),
         (".minutebook/pending.jsonl", _agreed),
         (".scheduled-backup.json", _failure),
     ],

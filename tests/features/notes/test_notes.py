@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory, MemoryType, Role, Version
-from minutebook.features.archives.exports.plain_folder import digest_at
+from minutebook.features.archives.exports.note_folder import NoteFolder, digest_at
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.notes.note_folder import NoteFolder
 from minutebook.features.notes.notes import Deletion, NotesReport
 from minutebook.features.notes.services import NoteServices
 from tests.examples import examples

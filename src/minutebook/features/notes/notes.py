@@ -26,8 +26,14 @@ from minutebook.domain.ids import id_apart
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
 from minutebook.features.archives.exports import note_form
+from minutebook.features.archives.exports.note_folder import (
+    Agreed,
+    NoteFolder,
+    agreed_on,
+    digest_of_memory,
+    looks,
+)
 from minutebook.features.archives.exports.organization_notes import OrganizationNotes
-from minutebook.features.notes.note_folder import Agreed, NoteFolder, digest_of, looks
 from minutebook.features.notes.note_text import NoteText, draft_of, edits, is_same, parsed
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.memories import Memories
@@ -155,7 +161,7 @@ class _Run:
         self._read_folder()
         self._write_folder()
         self._folder.save()
-        self.report.written = sorted(set(self._folder.written))
+        self.report.written = sorted({*self._folder.written, *self._folder.removed})
         if self.report.written:
             home = default_organization(self._caller)
             what = f"wrote {count_of(len(self.report.written), 'file')} below {self._folder.root}"
@@ -232,7 +238,7 @@ class _Run:
             return
         # A folder that an export wrote: unedited by the store if the memory is as old as the note says.
         is_same_age = note.fields.get("updated") == rfc3339(memory.updated_at)
-        record = _digest(memory) if is_same_age else ""
+        record = digest_of_memory(memory) if is_same_age else ""
         links = [line for line in note.tail if line.startswith("- ") and line.endswith("]]")]
         agreed = Agreed("memory", memory.organization, id, name, "", record, links)
         self._edited(
@@ -247,7 +253,7 @@ class _Run:
         written = parsed(note_form.memory_note(memory, ()).encode(), ())
         if is_same(note, written):
             self._taken[name] = digest
-        elif agreed.record != _digest(memory):
+        elif agreed.record != digest_of_memory(memory):
             self._conflict(name, digest, agreed)
             return
         else:
@@ -317,7 +323,7 @@ class _Run:
             if memory is None:
                 del self._folder.agreed[key]
                 continue
-            if agreed.record != _digest(memory):
+            if agreed.record != digest_of_memory(memory):
                 reason = "it was deleted here and its memory was changed: it is written anew"
                 self.report.left.append((agreed.path, reason))
                 self._folder.agreed[key] = replace(agreed, file="")
@@ -339,27 +345,17 @@ class _Run:
     # What the store says
 
     def _write_folder(self) -> None:
-        known = {key: each for key, each in self._folder.agreed.items() if each.kind == "memory"}
-        kept: set[tuple[str, str]] = set()
+        known = dict(self._folder.agreed)
         with self._store.seen_by(self._caller).moments() as moments:
             for moment in moments:
-                paths = {
-                    id: agreed.path.removesuffix(".md")
-                    for (home, id), agreed in known.items()
-                    if home == moment.organization
-                }
-                named = OrganizationNotes(moment, paths)
+                named = OrganizationNotes(moment, self._folder.paths_in(moment.organization))
                 for memory, name, links in named.memories():
-                    key = (memory.organization, memory.id)
-                    kept.add(key)
+                    self._folder.shown.add(key := (memory.organization, memory.id))
                     if key not in self._dismissed:
                         self._write(memory, name, links, known.get(key))
-                for kind, name, pieces in named.others():
-                    kept.add(("", name))
-                    self._show(kind, name, b"".join(pieces))
-        for key, agreed in list(self._folder.agreed.items()):
-            if key not in kept and agreed.path not in self._untouched:
-                self._folder.remove(agreed, agreed.file)
+                for shown, pieces in named.others():
+                    self._folder.write(shown, pieces)
+        self._folder.remove_others(self._untouched)
 
     def _write(
         self,
@@ -370,38 +366,16 @@ class _Run:
     ) -> None:
         if agreed is None and self._files.get(name):
             # Somebody else's file has the name.
-            stem = name.removesuffix(".md")
-            name = f"{stem}-{memory.id}.md"
+            name = f"{name.removesuffix('.md')}-{memory.id}.md"
         if name in self._untouched:
             return
         conflict = None if agreed is None else agreed.conflict
         if conflict is not None and not self._folder.is_there(conflict):
             conflict = None
-        shown = None if conflict is None else PurePosixPath(conflict).name
-        content = note_form.memory_note(memory, links, shown).encode()
-        now = Agreed(
-            *("memory", memory.organization, memory.id, name, digest_of(content), _digest(memory)),
-            links=note_form.link_lines(links),
-            conflict=conflict,
-        )
-        here = self._files.get(name, "")
-        if here == now.file:
-            self._folder.agree(now)
-            return
-        expected = self._taken.get(name, "" if agreed is None else agreed.file)
-        if here and expected != here:
-            return
-        self._folder.write(now, content, here)
-
-    def _show(self, kind: Kind, name: str, content: bytes) -> None:
-        """Write a note that is only shown; one that somebody edited, or has the name, stays."""
-        agreed = self._folder.agreed.get(("", name))
-        now = Agreed(kind, "", "", name, digest_of(content), "")
-        here = self._files.get(name, "")
-        if here == now.file:
-            self._folder.agree(now)
-        elif not here or (agreed is not None and agreed.file == here):
-            self._folder.write(now, content, here)
+        beside = None if conflict is None else PurePosixPath(conflict).name
+        content = note_form.memory_note(memory, links, beside).encode()
+        now = agreed_on(memory, name, links, conflict)
+        self._folder.write(now, [content], self._taken.get(name, ""))
 
     # Both
 
@@ -428,8 +402,3 @@ class _Run:
 def _reason(error: MinutebookError) -> str:
     reason = getattr(error, "reason", None)
     return f"not taken: {reason}" if isinstance(reason, str) else str(error)
-
-
-def _digest(memory: Memory) -> str:
-    """Return the digest of the part of a memory that a note shows."""
-    return digest_of(note_form.memory_note(memory, ()).encode())

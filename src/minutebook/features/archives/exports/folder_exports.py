@@ -22,7 +22,7 @@ from minutebook.domain.records import (
     Kind,
     Record,
 )
-from minutebook.features.archives.exports.mirrored_folder import MirroredFolder
+from minutebook.features.archives.exports.note_folder import Agreed, NoteFolder
 from minutebook.features.archives.exports.organization_notes import OrganizationNotes
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Records, VisibleMoment
@@ -77,43 +77,45 @@ class FolderExports:
         caller: Caller,
         folder: Path,
         form: str,
-        write: "Callable[[list[VisibleMoment], MirroredFolder, Caller], Counter[Kind]]",
+        write: "Callable[[list[VisibleMoment], NoteFolder, Caller], Counter[Kind]]",
     ) -> FolderExported:
         home = default_organization(caller)
         with self._trail.audit_refusals(caller, None, "export", Kind.MEMORY, form):
             policy.check_may_export(caller, whole=False)
         seen = self._store.seen_by(caller)
-        target = MirroredFolder(folder)
+        target = NoteFolder(folder, "PATH")
         with seen.moments() as moments:
             # Before the first file is there: none is of which the trail knows nothing.
             for name in seen.organizations or [home]:
                 self._trail.log(caller, name, "export", Kind.MEMORY, [f"{form}: {folder}"])
             counts = write(moments, target, caller)
-        target.finish()
-        return FolderExported(folder, counts, target.changed, target.removed, tuple(target.kept))
+        target.remove_others()
+        target.save()
+        changed = (len(target.written), len(target.removed), tuple(target.kept))
+        return FolderExported(folder, counts, *changed)
 
 
-def _write_notes(
-    moments: list[VisibleMoment], folder: MirroredFolder, caller: Caller
-) -> Counter[Kind]:
+def _write_notes(moments: list[VisibleMoment], folder: NoteFolder, caller: Caller) -> Counter[Kind]:
     """Write the notes of all organizations; return how many of each kind."""
     counts: Counter[Kind] = Counter()
     for moment in moments:
-        for kind, name, pieces in OrganizationNotes(moment).files():
+        for agreed, pieces in OrganizationNotes(
+            moment, folder.paths_in(moment.organization)
+        ).files():
             if counts.total() % _HEARD_EVERY == 0:
                 caller.call.progress(0.0, f"{count_of(counts.total(), 'note')}")
-            folder.write(name, pieces)
-            counts[kind] += 1
+            folder.write(agreed, pieces)
+            counts[Kind(agreed.kind)] += 1
     return counts
 
 
 def _write_tables(
-    moments: list[VisibleMoment], folder: MirroredFolder, caller: Caller
+    moments: list[VisibleMoment], folder: NoteFolder, caller: Caller
 ) -> Counter[Kind]:
     counts: Counter[Kind] = Counter()
     for number, kind in enumerate(IN_TABLES):
         caller.call.progress(number / len(IN_TABLES), f"{kind}")
-        folder.write(f"{kind}.csv", _rows(moments, kind, counts))
+        folder.write(Agreed(kind, "", "", f"{kind}.csv"), _rows(moments, kind, counts))
     return counts
 
 

@@ -22,11 +22,12 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.features.archives.exports import note_form
+from minutebook.features.archives.exports.note_folder import Agreed, agreed_on
 from minutebook.features.archives.exports.note_form import Target
 from minutebook.services.access.visibility import VisibleMoment
 
-File: TypeAlias = tuple[Kind, str, Iterable[bytes]]
-"""Kind, name and content of a note."""
+File: TypeAlias = tuple[Agreed, Iterable[bytes]]
+"""The state that a note is to have, without the digest of its file, and its content."""
 
 _Links: TypeAlias = Mapping[str, list[tuple[str, Target]]]
 """By the id of a record, what it leads to: the type of the edge, and the note."""
@@ -58,9 +59,9 @@ class OrganizationNotes:
             self._name("decisions", decision.title, decision.id)
 
     def files(self) -> Iterator[File]:
-        """Yield kind, name and content of each note."""
+        """Yield each note."""
         for memory, name, links in self.memories():
-            yield Kind.MEMORY, name, [note_form.memory_note(memory, links).encode()]
+            yield agreed_on(memory, name, links), [note_form.memory_note(memory, links).encode()]
         yield from self.others()
 
     def memories(self) -> Iterator[tuple[Memory, str, Sequence[tuple[str, Target]]]]:
@@ -73,7 +74,7 @@ class OrganizationNotes:
             yield memory, f"{self._targets[memory.id].path}.md", own
 
     def others(self) -> Iterator[File]:
-        """Yield kind, name and content of the notes of entities, decisions and sessions."""
+        """Yield the notes of entities, decisions and sessions."""
         links = self._links(Relation)
         for entity in self._moment.each(Entity):
             yield self._file(entity, note_form.entity_note(entity, links.get(entity.id, [])))
@@ -105,7 +106,8 @@ class OrganizationNotes:
             whose = hashlib.sha256(json_line({"": [session, repository, user]})).hexdigest()
             target = note_form.target_of(f"{self._root}sessions", session, whose)
             pieces = note_form.session_note(session, first, summary, turns)
-            yield Kind.TURN, f"{target.path}.md", (piece.encode() for piece in pieces)
+            agreed = Agreed(Kind.TURN, "", "", f"{target.path}.md")
+            yield agreed, (piece.encode() for piece in pieces)
 
     def _name(self, folder: str, label: str, id: str) -> None:
         target = note_form.target_of(f"{self._root}{folder}", label, id)
@@ -117,7 +119,7 @@ class OrganizationNotes:
         self._targets[id] = target
 
     def _file(self, record: Record, text: str) -> File:
-        return record.kind, f"{self._targets[record.id].path}.md", [text.encode()]
+        return Agreed(record.kind, "", "", f"{self._targets[record.id].path}.md"), [text.encode()]
 
     def _links(self, *classes: type[Edge]) -> _Links:
         """Return the links of the records, as far as the caller may see them, in the order of the notes."""

@@ -1,0 +1,364 @@
+"""A folder of notes or tables that this program writes beside people's own files, and their last agreed content.
+
+Only what changed is written; a file that is not the program's, or that somebody edited, stays. What is written is noted
+in a file of the folder before it is there, so that a run may end anywhere. Files are never reached through a link.
+"""
+
+import hashlib
+import json
+import os
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from minutebook.disk.atomic_file import replace_file
+from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.reason import of_system
+from minutebook.domain.records import Memory
+from minutebook.features.archives.exports import note_form
+
+LOOK_MS = 2000
+"""Milliseconds between two looks at a folder that is watched."""
+
+MOST_BYTES = 1 << 20
+"""Bytes of a note; a longer file is named and left alone."""
+
+OTHER = "other"
+"""The digest of a link, a folder or whatever else is no plain file."""
+
+_OWN = ".minutebook"
+_STATE = "sync.json"
+_PENDING = "pending.jsonl"
+_FORMAT = "minutebook-notes"
+_PART = "part"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The agreed state of one file: its path, the digests of file and record, its links.
+
+    `kind` is `memory`, or another for files that are only written. `conflict` is the file that holds another version.
+    """
+
+    kind: str
+    organization: str
+    id: str
+    path: str
+    file: str = ""
+    record: str = ""
+    links: list[str] = field(default_factory=list)
+    conflict: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Organization and id; the path of a file that is only written."""
+        return (self.organization, self.id) if self.kind == "memory" else ("", self.path)
+
+
+class NoteFolder:
+    """Reads and writes the files; the agreed state is noted before a file gets its name."""
+
+    def __init__(self, root: Path, argument: str = "FOLDER") -> None:
+        """Open a folder, made if it is missing; `argument` is its name in errors.
+
+        Raises InvalidInput if its place does not fit, StoreError if it cannot be read.
+        """
+        self.root = root
+        self._argument = argument
+        self.agreed: dict[tuple[str, str], Agreed] = {}
+        self.shown: set[tuple[str, str]] = set()
+        """The keys of the files that this run would have there."""
+        self.written: list[str] = []
+        self.removed: list[str] = []
+        self.kept: list[str] = []
+        """Files that were left as they are, since somebody else wrote or edited them."""
+        self._home = root / _OWN
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            self._check_is_no_link(self._home)
+            self._home.mkdir(exist_ok=True)
+            self.id = self._load()
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InvalidInput(argument, "must be a folder: {path}", path=root) from error
+        except OSError as error:
+            raise StoreError(of_system(root, error)) from error
+
+    def files(self) -> dict[str, str]:
+        """Return the names of the notes in the folder, `/` between their parts, and their digests.
+
+        Hidden files and folders, links and what is no plain file are left out. Raises StoreError.
+        """
+        found: dict[str, str] = {}
+        try:
+            for parent, folders, names in os.walk(self.root):
+                folders[:] = sorted(each for each in folders if not each.startswith("."))
+                for name in sorted(names):
+                    path = Path(parent, name)
+                    if name.startswith(".") or path.suffix.lower() != ".md" or not is_plain(path):
+                        continue
+                    relative = path.relative_to(self.root).as_posix()
+                    with suppress(FileNotFoundError, UnicodeEncodeError):
+                        relative.encode()
+                        found[relative] = digest_at(path)
+        except OSError as error:
+            raise StoreError(of_system(self.root, error)) from error
+        return found
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a note. Raises InvalidInput if it is too large, StoreError if it cannot be read."""
+        with self._at(name) as path:
+            if path.stat().st_size > MOST_BYTES:
+                raise InvalidInput("note", "is larger than {most} MiB", most=MOST_BYTES >> 20)
+            return path.read_bytes()
+
+    def write(self, agreed: Agreed, pieces: Iterable[bytes], taken: str = "") -> bool:
+        """Write a file over none, over the one agreed on, or over that of digest `taken`; tell whether it is there.
+
+        What somebody saved meanwhile stays. Raises StoreError if it cannot be written, InvalidInput if one
+        of its folders is a link.
+        """
+        known = self.agreed.get(agreed.key)
+        self.shown.add(agreed.key)
+        with self._at(agreed.path) as path:
+            self._make_parents(path)
+            here = digest_at(path)
+            part, digest = self._part(pieces, here)
+            now = replace(agreed, file=digest)
+            if part is None:
+                self.agree(now)
+                return True
+            if here not in ("", taken, known and known.file):
+                part.unlink()
+                self.kept.append(agreed.path)
+                return False
+            self.agree(now)
+            if digest_at(path) != here:
+                return False
+            part.replace(path)
+        self.written.append(agreed.path)
+        return True
+
+    def put_beside(self, name: str, content: bytes) -> None:
+        """Write a file that is nobody's note, unless it is there. Raises StoreError if that fails."""
+        with self._at(name) as path:
+            if not path.exists():
+                if (part := self._part([content], "")[0]) is not None:
+                    part.replace(path)
+                self.written.append(name)
+
+    def remove(self, agreed: Agreed, expected: str) -> None:
+        """Remove a file that still has a digest, and forget its agreed state.
+
+        Raises StoreError if it cannot be removed.
+        """
+        with self._at(agreed.path) as path:
+            here = digest_at(path)
+            if here and here == expected:
+                path.unlink()
+                self.removed.append(agreed.path)
+            elif here:
+                self.kept.append(agreed.path)
+        self.agreed.pop(agreed.key, None)
+
+    def remove_others(self, untouched: Iterable[str] = ()) -> None:
+        """Remove the files of earlier runs that this one would not have there, but those of some paths."""
+        for key, agreed in list(self.agreed.items()):
+            if key not in self.shown and agreed.path not in untouched:
+                self.remove(agreed, agreed.file)
+
+    def agree(self, agreed: Agreed) -> None:
+        """Note that folder and store say the same of a note as it is."""
+        if self.agreed.get(agreed.key) != agreed:
+            self._note(agreed)
+            self.agreed[agreed.key] = agreed
+
+    def paths_in(self, organization: str) -> dict[str, str]:
+        """Return by id the paths of an organization's memories that have notes, without `.md`."""
+        return {
+            id: agreed.path.removesuffix(".md")
+            for (home, id), agreed in self.agreed.items()
+            if home == organization and agreed.kind == "memory"
+        }
+
+    def is_there(self, name: str) -> bool:
+        """Tell whether there is a file of a name."""
+        return self._path(name).exists()
+
+    def save(self) -> None:
+        """Keep the agreed state, in place of the notes on the way. Raises StoreError if that fails."""
+        lines = [json.dumps(asdict(each)) for _, each in sorted(self.agreed.items())]
+        head = json.dumps({"format": _FORMAT, "version": 1, "folder": self.id})
+        content = "\n".join([head, *lines, ""]).encode()
+        place = self._home / _STATE
+        try:
+            if not place.exists() or place.read_bytes() != content:
+                replace_file(place, content)
+            (self._home / _PENDING).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(of_system(place, error)) from error
+
+    def _load(self) -> str:
+        """Read the agreed state; of a write that was noted last, only if its file got its name."""
+        lines = _lines(self._home / _STATE)
+        head = lines[0] if lines else {}
+        if lines and (head.get("format"), head.get("version")) != (_FORMAT, 1):
+            remedy = "was begun by a later version ({path}); upgrade Minutebook"
+            raise InvalidInput(self._argument, remedy, path=self._home / _STATE)
+        for document in lines[1:]:
+            if (agreed := _agreed_of(document)) is not None:
+                self.agreed[agreed.key] = agreed
+        for document in _lines(self._home / _PENDING):
+            agreed = _agreed_of(document)
+            if agreed is not None and digest_at(self._path(agreed.path)) == agreed.file:
+                self.agreed[agreed.key] = agreed
+        folder = head.get("folder")
+        return (
+            folder if isinstance(folder, str) else hashlib.sha256(os.urandom(16)).hexdigest()[:20]
+        )
+
+    def _note(self, agreed: Agreed) -> None:
+        with (self._home / _PENDING).open("ab") as file:
+            file.write(json.dumps(asdict(agreed)).encode() + b"\n")
+
+    def _part(self, pieces: Iterable[bytes], here: str) -> tuple[Path | None, str]:
+        """Write a file that is to get a name, readable by its owner alone; return its path and digest.
+
+        No path where its digest is `here`: that of the file that has the name.
+        """
+        rest, start = iter(pieces), bytearray()
+        for piece in rest:
+            start += piece
+            if len(start) > MOST_BYTES:
+                break
+        else:
+            if here == (whole := hashlib.sha256(start).hexdigest()):
+                return None, whole
+        part = self._home / _PART
+        part.unlink(missing_ok=True)
+        digest = hashlib.sha256()
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            for piece in chain([bytes(start)], rest):
+                file.write(piece)
+                digest.update(piece)
+        if digest.hexdigest() == here:
+            part.unlink()
+        return (None if digest.hexdigest() == here else part), digest.hexdigest()
+
+    @contextmanager
+    def _at(self, name: str) -> Iterator[Path]:
+        """Yield the path of a file; errors of the system inside are told with it, as StoreError."""
+        path = self._path(name)
+        try:
+            yield path
+        except OSError as error:
+            raise StoreError(of_system(path, error)) from error
+
+    def _path(self, name: str) -> Path:
+        return self.root.joinpath(*name.split("/"))
+
+    def _make_parents(self, path: Path) -> None:
+        reached = self.root
+        for name in path.parent.relative_to(self.root).parts:
+            reached /= name
+            self._check_is_no_link(reached)
+            reached.mkdir(exist_ok=True)
+
+    def _check_is_no_link(self, path: Path) -> None:
+        """Raise InvalidInput if a path is a link, which may lead out of the folder."""
+        if path.is_symlink():
+            raise InvalidInput(
+                self._argument, "must not lead elsewhere: {path} is a link", path=path
+            )
+
+
+def agreed_on(
+    memory: Memory,
+    name: str,
+    links: Sequence[tuple[str, note_form.Target]],
+    conflict: str | None = None,
+) -> Agreed:
+    """Return the state that a memory's note of a name is to have."""
+    return Agreed(
+        *("memory", memory.organization, memory.id, name),
+        record=digest_of_memory(memory),
+        links=note_form.link_lines(links),
+        conflict=conflict,
+    )
+
+
+def digest_of_memory(memory: Memory) -> str:
+    """Return the digest of the part of a memory that a note shows."""
+    return hashlib.sha256(note_form.memory_note(memory, ()).encode()).hexdigest()
+
+
+def looks(folder: Path, stop: threading.Event) -> Iterator[bool]:
+    """Yield every LOOK_MS, and at once when a note changes, whether one did, until `stop` is set.
+
+    At first one did: what changed before the watcher stood is to be read as well.
+    """
+    from watchfiles import Change, watch
+
+    root = folder.resolve()
+
+    def is_note(change: Change, path: str) -> bool:
+        return not any(part.startswith(".") for part in Path(path).relative_to(root).parts)
+
+    is_first = True
+    for changes in watch(
+        root,
+        watch_filter=is_note,
+        stop_event=stop,
+        rust_timeout=LOOK_MS,
+        yield_on_timeout=True,
+        raise_interrupt=True,
+        ignore_permission_denied=True,
+    ):
+        yield bool(changes) or is_first
+        is_first = False
+
+
+def digest_at(path: Path) -> str:
+    """Return the digest of a plain file; empty if there is nothing, OTHER if it is something else."""
+    if not is_plain(path):
+        return OTHER if path.is_symlink() or path.exists() else ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_plain(path: Path) -> bool:
+    """Tell whether there is a plain file, no link to one."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Read a file of JSON objects; the last line of a process that was killed may be half of one."""
+    with suppress(FileNotFoundError):
+        return list(_objects(path.read_bytes()))
+    return []
+
+
+def _objects(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        with suppress(ValueError, RecursionError):
+            document = json.loads(line)
+            if isinstance(document, dict):
+                yield document
+
+
+def _agreed_of(document: Mapping[str, Any]) -> Agreed | None:
+    """Return the agreed state of a note; None for a document no run wrote, or a place outside the folder."""
+    try:
+        agreed = Agreed(**document)
+    except TypeError:
+        return None
+    parts = PurePosixPath(str(agreed.path)).parts
+    is_inside = parts and not any(each in ("/", "..") or each.startswith(".") for each in parts)
+    return agreed if is_inside else None
