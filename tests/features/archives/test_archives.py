@@ -27,6 +27,7 @@ from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.importing import Imported
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.services.intake import Outcome
 from tests.examples import parametrize_in_part
 from tests.world import NOON, Opener, World, everything
 
@@ -114,7 +115,7 @@ def test_sessions_come_back_equal(opener: Opener) -> None:
     told = imported(two, exported(one))
     assert journal(two) == journal(one)
     assert told.imported == {Kind.TURN: 20, Kind.SUMMARY: 1}
-    assert not told.skipped
+    assert not told.counts[Outcome.HERE]
 
 
 def test_an_export_says_how_many_there_are_and_where(world: World) -> None:
@@ -139,7 +140,7 @@ def test_merging_skips_what_is_there_and_changes_nothing_of_it(opener: Opener) -
     put(one, turn(1), turn(2))
     put(two, turn(1, response="mine"), turn(3))
     told = imported(two, exported(one))
-    assert (told.imported, told.skipped) == ({Kind.TURN: 1}, {Kind.TURN: 1})
+    assert (told.imported, told.counts[Outcome.HERE]) == ({Kind.TURN: 1}, {Kind.TURN: 1})
     assert responses(two) == ["mine", "done", "done"]
 
 
@@ -150,7 +151,7 @@ def test_replacing_puts_the_archive_in_the_place_of_what_is_there(opener: Opener
     told = imported(two, exported(one), Mode.REPLACE)
     assert journal(two) == journal(one)
     assert told.imported == {Kind.TURN: 520}
-    assert told.removed == {Kind.TURN: 20, Kind.SUMMARY: 1}
+    assert told.displaced == {Kind.TURN: 20, Kind.SUMMARY: 1}
 
 
 def test_replacing_leaves_kinds_that_the_archive_does_not_hold(world: World) -> None:
@@ -230,7 +231,7 @@ def test_replacing_touches_nothing_beyond_the_callers_scope(world: World) -> Non
     put(world, mine, wide, turn(4, user="ana"))
     told = archives(world).import_(held, str(path), Mode.REPLACE)
     assert responses(world) == ["as it was", "done", "done"]
-    assert (told.imported, told.kept, told.removed) == (
+    assert (told.imported, told.counts[Outcome.LEFT_OUT], told.displaced) == (
         {Kind.TURN: 1},
         {Kind.TURN: 1},
         {Kind.TURN: 1},
@@ -241,9 +242,9 @@ def test_an_agent_replaces_only_what_it_wrote(world: World) -> None:
     path = exported(world)
     put(world, turn(1), turn(2, author="bo"))
     told = archives(world).import_(AGENT, str(path), Mode.REPLACE)
-    assert (told.removed, told.kept) == ({Kind.TURN: 1}, {Kind.TURN: 1})
+    assert (told.displaced, told.counts[Outcome.LEFT_OUT]) == ({Kind.TURN: 1}, {Kind.TURN: 1})
     told = archives(world).import_(replace(AGENT, role=Role.HUMAN), str(path), Mode.REPLACE)
-    assert told.removed == {Kind.TURN: 1}
+    assert told.displaced == {Kind.TURN: 1}
 
 
 def test_more_than_sessions_is_brought_in_by_the_owner_at_the_command_line(
@@ -460,7 +461,9 @@ def test_memory_cores_lines_of_both_collections_are_read(world: World) -> None:
         2,
     )
     assert third.made_by == "memory-core"
-    assert archives(world).import_(held, path.name, Mode.MERGE).skipped == told.imported
+    assert (
+        archives(world).import_(held, path.name, Mode.MERGE).counts[Outcome.HERE] == told.imported
+    )
 
 
 def test_a_summary_that_memory_core_made_stands_until_its_session_grows(world: World) -> None:

@@ -28,6 +28,7 @@ from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.audit_proof.last_texts import MISSING
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.services.intake import Outcome
 from tests.features.archives.test_archives import ADMIN, put, summary, turn
 from tests.features.ledger.decided import draft, git, ledger_of
 from tests.store.samples import chunk, file, project
@@ -169,7 +170,10 @@ def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     # What was removed by its name stays so, with all that belongs to it, unless it is wanted again.
     report = archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert whole(world, Kind.ENTRY, Kind.HEAD) == before
-    assert (report.gone[Kind.MEMORY], report.gone[Kind.VERSION]) == (1, 2)
+    assert (
+        report.counts[Outcome.REMOVED][Kind.MEMORY],
+        report.counts[Outcome.REMOVED][Kind.VERSION],
+    ) == (1, 2)
     archives.import_from(ADMIN, path, Mode.MERGE, is_own=True, again=True)
     after = whole(world, Kind.ENTRY, Kind.HEAD)
     assert {key: after[key] for key in before} == before

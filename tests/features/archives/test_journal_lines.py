@@ -13,6 +13,7 @@ from minutebook.domain.records import Entry, Kind, Record, Summary, Turn
 from minutebook.domain.writing.turns import summary_id
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.services.intake import Outcome
 from tests.examples import parametrize_in_part
 from tests.features.archives.test_archives import (
     AGENT,
@@ -127,7 +128,7 @@ def test_sessions_come_back_equal_by_their_published_fields(opener: Opener, tmp_
     )
     assert imported(other, done.path).imported == {Kind.TURN: 8, Kind.SUMMARY: 3}
     assert journal(other) == journal(one)
-    assert imported(other, done.path).skipped == {Kind.TURN: 8, Kind.SUMMARY: 3}
+    assert imported(other, done.path).counts[Outcome.HERE] == {Kind.TURN: 8, Kind.SUMMARY: 3}
     again = other.app.get(ArchiveServices).archives.export_journal_to(
         AGENT, tmp_path / "again.jsonl"
     )
@@ -137,7 +138,7 @@ def test_sessions_come_back_equal_by_their_published_fields(opener: Opener, tmp_
 def test_a_replacement_puts_the_files_kinds_in_the_place_of_all(world: World) -> None:
     put(world, turn(1), turn(2), summary("s1"))
     told = take(world, lines(TURN), Mode.REPLACE)
-    assert (told.imported, told.removed) == ({Kind.TURN: 1}, {Kind.TURN: 2})
+    assert (told.imported, told.displaced) == ({Kind.TURN: 1}, {Kind.TURN: 2})
     assert [each.id for each in journal(world)] == [TURN["id"], summary("s1").id]
 
 

@@ -36,8 +36,8 @@ from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.importers import source_imports
 from minutebook.features.importers.services import ImporterServices
-from minutebook.features.importers.source_report import Outcome, SourceReport
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.services.intake import REMOVED_HERE, IntakeReport, Outcome
 from tests.world import NOON, Opener, World, everything
 
 PLACE = SourcePlace("/notes/a.md", 3)
@@ -78,16 +78,17 @@ def relation(source: str, target: str, type: str = "knows") -> RelationDraft:
 
 def taken(
     world: World, found: Iterable[Found], *, dry_run: bool = False, again: bool = False
-) -> SourceReport:
+) -> IntakeReport:
     return world.app.get(ImporterServices).source_imports.run(
         world.caller, "notes: /notes", found, lambda: 1.0, dry_run=dry_run, again=again
     )
 
 
-def figures(report: SourceReport) -> dict[str, dict[str, int]]:
+def figures(report: IntakeReport) -> dict[str, dict[str, int]]:
     told = {
         str(outcome): {str(kind): count for kind, count in counts.items()}
         for outcome, counts in report.counts.items()
+        if outcome is not Outcome.LEFT_OUT
     }
     return {outcome: counts for outcome, counts in told.items() if counts}
 
@@ -189,8 +190,11 @@ def test_a_memory_deleted_here_does_not_come_back(world: World) -> None:
     taken(world, [memory("m")])
     (fact,) = world.store.find(Memory, everything("default"))
     world.app.memories.remove(world.caller, fact.id)
-    assert figures(taken(world, [memory("m")])) == {"here": {"memory": 1}}
+    report = taken(world, [memory("m")])
+    assert (figures(report), list(report.reasons)) == ({"removed": {"memory": 1}}, [REMOVED_HERE])
     assert world.memory(fact.id).deleted_at is not None
+    assert figures(taken(world, [memory("m")], again=True)) == {"changed": {"memory": 1}}
+    assert world.memory(fact.id).deleted_at is None
 
 
 def test_an_entity_of_a_name_and_type_is_one_and_keeps_its_description(world: World) -> None:

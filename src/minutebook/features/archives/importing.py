@@ -30,6 +30,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.trust.acts import IMPORT_OWN
+from minutebook.domain.writing.source_drafts import SourcePlace
 from minutebook.domain.writing.turns import next_instant, summary_id, turn_id
 from minutebook.features.archives.archive_file import At, Reader
 from minutebook.features.archives.archive_lines import Mode, whole_of
@@ -39,6 +40,15 @@ from minutebook.features.ledger.mirror.waiting import waiting_id
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.visibility import seen_by
 from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.intake import (
+    WRITTEN,
+    IntakeReport,
+    Outcome,
+    Verdict,
+    is_forgotten,
+    verdict_on,
+    was_removed,
+)
 from minutebook.services.knowledge.mentions import Mentions
 
 _ACTS = {
@@ -70,21 +80,21 @@ class Checked:
     decided: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+@dataclass(slots=True)
+class Imported(IntakeReport):
     """The results of an import, by kind.
 
-    `skipped` were there already. `removed` were not in the archive that took their place. `kept`
-    would have been removed or changed, were they the caller's to remove. `claimed` say who verified, locked
-    or decided them, or what a trail holds, and nobody proved it: it was not taken over. `gone` were removed here before.
+    `displaced` were not in the archive that took their place. `claimed` say who verified, locked or decided
+    them, or what a trail holds, and nobody proved it: it was not taken over.
     """
 
-    imported: Counter[Kind] = field(default_factory=Counter)
-    skipped: Counter[Kind] = field(default_factory=Counter)
-    removed: Counter[Kind] = field(default_factory=Counter)
-    kept: Counter[Kind] = field(default_factory=Counter)
+    displaced: Counter[Kind] = field(default_factory=Counter)
     claimed: Counter[Kind] = field(default_factory=Counter)
-    gone: Counter[Kind] = field(default_factory=Counter)
+
+    @property
+    def imported(self) -> Counter[Kind]:
+        """How many records came, new or in the place of others."""
+        return self.counts[Outcome.NEW] + self.counts[Outcome.CHANGED]
 
 
 def verified(caller: Caller, reader: Reader) -> Checked:
@@ -125,7 +135,7 @@ class Import:
         is_own: bool,
         again: bool,
     ) -> None:
-        self._takes_gone = again or mode is Mode.REPLACE
+        self._again = again or mode is Mode.REPLACE
         self._store = infrastructure.store
         self._trail = infrastructure.trail
         self._mentions = mentions
@@ -157,7 +167,8 @@ class Import:
         begun = {name: self._store.sequence(name) for name in self.organizations(checked)}
         for number, record in reader.records(_hearing(self._caller, reader, 0.5)):
             try:
-                self._take(record)
+                if (verdict := self._take(record)) is not None:
+                    self.report.note(verdict, record.kind, SourcePlace(reader.called, number))
             except InvalidInput as error:
                 raise InvalidArchive(reader.called, error.sentence, number) from error
         if reader.digest != checked.digest:
@@ -173,49 +184,56 @@ class Import:
         for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
             rebuildings[organization].run(replace(self._caller, organization=organization))
 
-    def _take(self, record: Record) -> None:
-        here = self._store.get(type(record), record.organization, record.id)
-        if here is None and not self._takes_gone and self._was_removed(record):
-            self.report.gone[record.kind] += 1
-            return
-        if here != record and not self._is_proved(record):
+    def _take(self, record: Record) -> Verdict | None:
+        """Take a record in and return the verdict on it; None if only its claim was counted."""
+        here = self._here(record)
+        removed = here != record and not self._again and self._was_removed(record, here)
+        if here != record and not removed and not self._is_proved(record):
             claim = self._claim(record)
             if claim is None:
-                return
-            record, here = claim, self._store.get(type(claim), claim.organization, claim.id)
+                return None
+            record, here = claim, self._here(claim)
         if here is not None and not self._sees(here):
             # Answered as an unknown id: nobody is to learn that it names what they may not see.
             self._check_scope(record)
             record, here = self._with_own_id(record)
-        if here is None:
-            if self._belongs_to_what_is_here(record):
-                self.report.skipped[record.kind] += 1
-            else:
+        if here is None and not removed and self._belongs_to_what_is_here(record):
+            return Verdict(Outcome.HERE)
+        after = here if here is not None and self._stays(here, record) else record
+        held = "" if self._may_take(here, record) else "it is not yours to replace"
+        verdict = verdict_on(after, here, was_removed=removed, held=held)
+        if verdict.outcome in WRITTEN:
+            if here is None:
                 self._check_scope(record)
-                self._put(record)
-        elif here == record or (
-            self._mode is Mode.MERGE and not (self._is_own and is_claim_of(here, record, self._now))
-        ):
-            self.report.skipped[record.kind] += 1
-        elif self._mode is Mode.MERGE or (
-            self._may_replace(here) and self._is_in_own_scope(record)
-        ):
             self._put(record)
-        else:
-            self.report.kept[record.kind] += 1
+        return verdict
 
-    def _was_removed(self, record: Record) -> bool:
+    def _here(self, record: Record) -> Record | None:
+        return self._store.get(type(record), record.organization, record.id)
+
+    def _stays(self, here: Record, record: Record) -> bool:
+        """Tell whether a merge leaves the record that is here as it is."""
+        if self._mode is not Mode.MERGE or (is_forgotten(here) and self._again):
+            return False
+        return not (self._is_own and is_claim_of(here, record, self._now))
+
+    def _may_take(self, here: Record | None, record: Record) -> bool:
+        if here is None or self._mode is Mode.MERGE:
+            return True
+        return self._may_replace(here) and self._is_in_own_scope(record)
+
+    def _was_removed(self, record: Record, here: Record | None) -> bool:
         """Tell whether a record, its whole, or one that it joins was removed here by its name."""
         if isinstance(record, Entry | Head):
             return False
-        named: list[tuple[type[Record], str]] = [(type(record), record.id)]
+        named: list[tuple[type[Record], str]] = []
         if (whole := whole_of(record)) is not None:
             named.append(whole)
         if isinstance(record, Edge):
             named += zip(record.joins, (record.source, record.target), strict=True)
         home = record.organization
-        return any(
-            self._store.get(of, home, id) is None and self._trail.tells_removed(home, of.kind, id)
+        return was_removed(self._trail, record.kind, home, record.id, here) or any(
+            was_removed(self._trail, of.kind, home, id, self._store.get(of, home, id))
             for of, id in named
         )
 
@@ -233,10 +251,8 @@ class Import:
         if is_old or isinstance(record, Entry | Head):
             self.report.claimed[record.kind] += 1
             return None
-        if isinstance(record, Decision) and (
-            self._store.get(Decision, record.organization, record.id) is not None
-        ):
-            self.report.skipped[record.kind] += 1
+        if isinstance(record, Decision) and self._here(record) is not None:
+            self.report.note(Verdict(Outcome.HERE), record.kind)
             return None
         if loses_trust(record):
             self.report.claimed[record.kind] += 1
@@ -251,11 +267,11 @@ class Import:
         if isinstance(record, Summary):
             id = summary_id(record.session, record.repository, record.user)
             record = replace(record, id=id)
-        here = self._store.get(type(record), record.organization, record.id)
+        here = self._here(record)
         while isinstance(record, Turn) and here is not None and not _is_same_turn(here, record):
             at = next_instant(record.at)
             record = replace(record, id=turn_id(at), at=at)
-            here = self._store.get(type(record), record.organization, record.id)
+            here = self._here(record)
         self._given_ids.add((record.kind, record.organization, record.id))
         return record, here
 
@@ -275,7 +291,6 @@ class Import:
         self._screening.look(self._caller, record)
         self._store.put(record)
         self._mentions.note(record)
-        self.report.imported[record.kind] += 1
         self._touched.add((record.organization, record.kind))
         if isinstance(record, Decision):
             self._drop_claim(record)
@@ -301,10 +316,10 @@ class Import:
                     continue
                 if self._may_replace(record):
                     self._store.delete(CLASSES[kind], record.organization, record.id)
-                    self.report.removed[kind] += 1
+                    self.report.displaced[kind] += 1
                     self._touched.add((record.organization, kind))
                 else:
-                    self.report.kept[kind] += 1
+                    self.report.counts[Outcome.LEFT_OUT][kind] += 1
 
     def _check_scope(self, record: Record) -> None:
         if not self._is_in_own_scope(record):

@@ -134,7 +134,7 @@ def _import(
     app: "App", settings: Settings, caller: "Caller", event: HookEvent, found: Iterable[Found]
 ) -> tuple[int, set[str]]:
     """Import the found drafts; return how many turns were new or had grown, and the sessions' names."""
-    from minutebook.features.importers.source_report import Outcome
+    from minutebook.services.intake import Outcome
 
     names: set[str] = set()
 

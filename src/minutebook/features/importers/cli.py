@@ -1,11 +1,13 @@
 """Bring in archives of `export`, or records of another program."""
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.intake import intake_lines, intake_shape
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import check_begun, made_here, settings_of
 from minutebook.cli.printing import say
@@ -25,10 +27,7 @@ from minutebook.whereabouts import repository_by_path
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.features.archives.importing import Imported
-    from minutebook.features.importers.source_report import SourceReport
-
-_LISTED = 20
-"""Reasons that are printed for what was left out; `--json` has all that are kept."""
+    from minutebook.services.intake import IntakeReport
 
 
 @click.command("import", short_help="Bring in what `export` wrote, or another program kept.")
@@ -127,33 +126,20 @@ def _import_archive(
         outcome = app.get(ArchiveServices).archives.import_from(
             asks, path.resolve(), mode, is_own=own, again=again
         )
-    say(_archive_shape(outcome), _archive_lines(outcome), as_json)
+    displaced = {"displaced": dict(outcome.displaced), "claimed": dict(outcome.claimed)}
+    say({**intake_shape(outcome), **displaced}, _archive_lines(outcome), as_json)
 
 
-def _archive_lines(outcome: "Imported") -> list[str]:
-    lines = [f"Imported {counted(outcome.imported)}."]
-    for counts, what in (
-        (outcome.skipped, "here already"),
-        (outcome.removed, "removed, as the file does not hold it"),
-        (outcome.kept, "kept, as it is not yours to replace"),
-        (outcome.gone, "removed here before, and left out; --again takes it in"),
-    ):
-        if any(counts.values()):
-            lines.append(f"{counted(counts)}: {what}.")
-    if any(outcome.claimed.values()):
-        lines += [
+def _archive_lines(outcome: "Imported") -> Iterator[str]:
+    yield from intake_lines(outcome)
+    if outcome.displaced:
+        yield f"{counted(outcome.displaced)}: removed, as the file does not hold it."
+    if outcome.claimed:
+        yield (
             f"{counted(outcome.claimed)}: who verified, locked or decided them, or the trail, is the file's "
-            "claim and was not taken over.",
-            "If it is of a store of your own, the same command with --own takes that over.",
-        ]
-    return lines
-
-
-def _archive_shape(outcome: "Imported") -> dict[str, object]:
-    return {
-        name: dict(getattr(outcome, name))
-        for name in ("imported", "skipped", "removed", "kept", "claimed", "gone")
-    }
+            "claim and was not taken over."
+        )
+        yield "If it is of a store of your own, the same command with --own takes that over."
 
 
 def _import_source(
@@ -179,7 +165,8 @@ def _import_source(
         with made_here(options) as (app, caller):
             asked = settings_of(options)
             report = report_of(app, caller, asked, name, source, again=again, dry_run=dry_run)
-    say(_shape(name, source.root, report), report_lines(name, source, report, dry_run), as_json)
+    shape = {"source": name, "path": str(source.root), **intake_shape(report)}
+    say(shape, report_lines(name, source, report, dry_run), as_json)
 
 
 def report_of(
@@ -191,7 +178,7 @@ def report_of(
     *,
     again: bool = False,
     dry_run: bool,
-) -> "SourceReport":
+) -> "IntakeReport":
     """Bring in a source, or with `dry_run` count its records, and return the counts; as `SourceImports.run`."""
     with (
         interruptible(
@@ -231,43 +218,11 @@ def _is_begun(options: dict[str, str]) -> bool:
 def report_lines(
     name: str,
     source: ImportSource,
-    report: "SourceReport",
+    report: "IntakeReport",
     dry_run: bool,  # noqa: FBT001
 ) -> list[str]:
     """Write the counts of a source for a person."""
-    head = f"{SOURCES[name].title} in {source.root}"
-    verbs = ("Would import", "would be changed") if dry_run else ("Imported", "changed")
-    counts = {outcome.value: each for outcome, each in report.counts.items()}
-    lines = [f"{verbs[0]} {counted(counts['new'])}: {head}."]
-    if any(counts["changed"].values()):
-        lines.append(f"{counted(counts['changed'])}: {verbs[1]}, as the source has.")
-    if any(counts["here"].values()):
-        lines.append(f"{counted(counts['here'])}: here already.")
-    total = report.reasons.total()
-    if total:
-        lines.append(f"{total:,} left out:")
-        for reason, count in report.reasons.most_common(_LISTED):
-            first = next((each for each in report.left_out if each.reason == reason), None)
-            where = "" if first is None else f" (first: {first.place})"
-            lines.append(f"  {count:,} × {reason}{where}")
-        if len(report.reasons) > _LISTED:
-            lines.append(f"  and {len(report.reasons) - _LISTED:,} more reasons; --json has them")
-    return lines
-
-
-def _shape(name: str, root: Path, report: "SourceReport") -> dict[str, object]:
-    return {
-        "source": name,
-        "path": str(root),
-        **{outcome: dict(counts) for outcome, counts in report.counts.items()},
-        "left_out": {
-            "count": report.reasons.total(),
-            "first": [
-                {"file": each.place.file, "line": each.place.line, "reason": each.reason}
-                for each in report.left_out
-            ],
-        },
-    }
+    return list(intake_lines(report, f"{SOURCES[name].title} in {source.root}", dry_run=dry_run))
 
 
 COMMANDS = (import_,)

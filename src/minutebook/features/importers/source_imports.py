@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,6 +21,7 @@ from minutebook.domain.records import (
     Memory,
     Proposal,
     ProposalStatus,
+    Record,
     Relation,
     Turn,
 )
@@ -49,9 +49,17 @@ from minutebook.domain.writing.source_drafts import (
 )
 from minutebook.domain.writing.turns import check_session
 from minutebook.features.importers.source_names import EntityNames
-from minutebook.features.importers.source_report import Outcome, SourceReport
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.intake import (
+    WRITTEN,
+    IntakeReport,
+    Outcome,
+    Verdict,
+    is_forgotten,
+    verdict_on,
+    was_removed,
+)
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.writing import MemoryWriter
 from minutebook.services.record_writer import RecordWriter
@@ -66,7 +74,6 @@ RepositoryOf = Callable[[str], str | None]
 """Returns the repository of a folder that a source names; None if it belongs to none, or is gone."""
 
 _CHANGED_HERE = "it was changed here since it was imported; the new text was not taken over"
-_REMOVED = "it was removed here; --again takes it in"
 _SETTLED = "its proposal was accepted or declined here; the new text was not taken over"
 
 
@@ -75,22 +82,28 @@ def of_no_repository(folder: str) -> str | None:
     return None
 
 
-_Write: TypeAlias = Callable[[AuditDraft], str]
-"""Writes the record of a draft, and returns its text for the audit entry."""
-
-_Plan: TypeAlias = tuple[Outcome, _Write]
+_Made: TypeAlias = tuple[Record | None, str]
+"""The record of a draft as it would be kept, and the reason for which what is here may not follow it."""
 
 
 class _LeaveOut(Exception):
     """Raised for a draft that does not become a record, with the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The verdict on a draft, the record here, and the one after it; None after where it goes."""
+
+    verdict: Verdict
+    here: Record | None
+    after: Record | None
+
+
 @dataclass(slots=True)
 class _ImportBatch:
     """The outcomes of a batch, which count only once it is written."""
 
-    counts: Counter[tuple[Outcome, Kind]] = field(default_factory=Counter)
-    left_out: list[UnreadPart] = field(default_factory=list)
+    report: IntakeReport = field(default_factory=IntakeReport)
     waiting: list[RelationDraft] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
 
@@ -105,8 +118,7 @@ class SourceImports:
         self._trail = infrastructure.trail
         self._embeddings = infrastructure.embeddings
         self._writer = writer
-        self._turns = RecordWriter[Turn](infrastructure)
-        self._proposals = RecordWriter[Proposal](infrastructure)
+        self._records = RecordWriter[Any](infrastructure)
         self._screening = infrastructure.screening
         self._mentions = mentions
         self._clock = infrastructure.clock
@@ -122,7 +134,7 @@ class SourceImports:
         dry_run: bool,
         again: bool = False,
         repository_of: RepositoryOf = of_no_repository,
-    ) -> SourceReport:
+    ) -> IntakeReport:
         """Write the drafts that are not here yet, a transaction a batch; `dry_run` only counts.
 
         What was removed here by its name is left out, unless it is to be taken in `again`.
@@ -177,7 +189,7 @@ class _Import:
         """The ids that a dry run would have written."""
         self._waiting: list[RelationDraft] = []
         self._entities = EntityNames(self._store, scope)
-        self.report = SourceReport()
+        self.report = IntakeReport()
         self.taken = 0
 
     def take(self, batch: Sequence[Found]) -> None:
@@ -208,7 +220,7 @@ class _Import:
         try:
             if self._dry_run:
                 for draft in sorted(drafts, key=lambda each: list(KIND_OF).index(type(each))):
-                    self._count(draft, batch)
+                    self._planned(draft, batch)
             else:
                 with self._trail.audited_batch([self._scope.organization]):
                     for of, kind in KIND_OF.items():
@@ -224,19 +236,7 @@ class _Import:
             self._write(drafts[middle:])
             return
         self._waiting += batch.waiting
-        for each in batch.left_out:
-            self.report.leave_out(each)
-        for (outcome, kind), count in batch.counts.items():
-            self.report.counts[outcome][kind] += count
-
-    def _count(self, draft: Draft, batch: _ImportBatch) -> None:
-        """Count the outcome of a draft."""
-        kind, id = KIND_OF[type(draft)], self._id(draft)
-        if id in self._counted:
-            batch.counts[Outcome.HERE, kind] += 1
-        elif (plan := self._planned(draft, batch)) is not None:
-            self._counted.add(id)
-            batch.counts[plan[0], kind] += 1
+        self.report.add(batch.report)
 
     def _write_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _ImportBatch) -> None:
         if not drafts:
@@ -245,15 +245,8 @@ class _Import:
         batch.refused.clear()
         with self._trail.audited(self._caller, organization, "import", kind, subject) as audit:
             audit.check(self._scope)
-            texts = []
-            for draft in drafts:
-                plan = self._planned(draft, batch)
-                if plan is None:
-                    continue
-                outcome, write = plan
-                batch.counts[outcome, kind] += 1
-                if outcome is not Outcome.HERE:
-                    texts.append(write(audit))
+            plans = ((draft, self._planned(draft, batch)) for draft in drafts)
+            texts = [self._put(audit, draft, plan) for draft, plan in plans if plan is not None]
             if texts:
                 audit.changes(None, "\n".join(texts))
             else:
@@ -262,40 +255,99 @@ class _Import:
             self._trail.log(self._caller, organization, "import", kind, [subject], outcome_name)
 
     def _planned(self, draft: Draft, batch: _ImportBatch) -> _Plan | None:
-        """Return the plan for a draft; None if it is left out, or waits for its ends."""
+        """Count the outcome of a draft; return its plan if something is to be written."""
+        kind, id = KIND_OF[type(draft)], self._id(draft)
+        if id in self._counted:
+            batch.report.note(Verdict(Outcome.HERE), kind)
+            return None
         try:
-            plan = self._plan(draft, self._id(draft))
+            plan = self._plan(draft, kind, id)
         except (InvalidInput, _LeaveOut) as error:
-            batch.left_out.append(UnreadPart(draft.place, str(error)))
+            batch.report.note(Verdict(Outcome.LEFT_OUT, str(error)), kind, draft.place)
             return None
         except Refused as error:
-            batch.left_out.append(UnreadPart(draft.place, f"not allowed: {error.reason}"))
+            reason = f"not allowed: {error.reason}"
+            batch.report.note(Verdict(Outcome.LEFT_OUT, reason), kind, draft.place)
             batch.refused.add(type(error).__name__)
             return None
-        if plan is None and isinstance(draft, RelationDraft):
-            batch.waiting.append(draft)
-        return plan
+        if plan is None:
+            batch.waiting += [draft] if isinstance(draft, RelationDraft) else []
+            return None
+        batch.report.note(plan.verdict, kind, draft.place)
+        is_written = plan.verdict.outcome in WRITTEN
+        if self._dry_run and (is_written or plan.verdict.outcome is Outcome.HERE):
+            self._counted.add(id)
+        return plan if is_written else None
 
-    def _plan(self, draft: Draft, id: str) -> _Plan | None:
-        """Return the plan for a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
-        if isinstance(draft, GoneTurn):
-            return self._plan_removal(draft, id)
-        self._check_not_removed(KIND_OF[type(draft)], id)
-        draft = self._of._screening.screened(self._caller, draft)
-        plans: dict[type, Callable[[Any, str], _Plan | None]] = {
-            TurnDraft: self._plan_turn,
-            MemoryDraft: self._plan_memory,
-            EntityDraft: self._plan_entity,
-            RelationDraft: self._plan_relation,
-            ProposalDraft: self._plan_proposal,
-        }
-        return plans[type(draft)](draft, id)
+    def _plan(self, draft: Draft, kind: Kind, id: str) -> _Plan | None:
+        """Return the plan for a draft; None if it waits, or takes back a turn that is not here.
 
-    def _check_not_removed(self, kind: Kind, id: str) -> None:
+        Raises _LeaveOut, InvalidInput, Refused.
+        """
         home = self._scope.organization
-        is_here = self._store.get(CLASSES[kind], home, id) is not None
-        if not (self._again or is_here) and self._trail.tells_removed(home, kind, id):
-            raise _LeaveOut(_REMOVED)
+        if isinstance(draft, EntityDraft):
+            id = self._entities.id(draft.name, draft.type) or id
+        here = self._store.get(CLASSES[kind], home, id)
+        is_removed = not self._again and was_removed(self._trail, kind, home, id, here)
+        made: _Made | None = (None, "")
+        if isinstance(draft, GoneTurn):
+            if not isinstance(here, Turn) or here.session != draft.session:
+                return None
+            made = (None, self._held(here, "it was taken back since"))
+        elif not is_removed:
+            made = self._made(self._of._screening.screened(self._caller, draft), id, here)
+        if made is None:
+            return None
+        after, held = made
+        if here is None and isinstance(after, Relation) and self._entities.has_relation(after):
+            here = after
+        return _Plan(verdict_on(after, here, was_removed=is_removed, held=held), here, after)
+
+    def _made(self, draft: Draft, id: str, here: Record | None) -> _Made | None:
+        makers: dict[type, Callable[[Any, str, Any], _Made | None]] = {
+            TurnDraft: self._turn,
+            MemoryDraft: self._memory,
+            EntityDraft: self._entity,
+            RelationDraft: self._relation,
+            ProposalDraft: self._proposal,
+        }
+        return makers[type(draft)](draft, id, here)
+
+    def _put(self, audit: AuditDraft, draft: Draft, plan: _Plan) -> str:
+        """Carry out a plan; return the record's text for the audit entry."""
+        match plan.after or plan.here:
+            case Turn() as turn if plan.after is None:
+                audit.check(turn)
+                self._store.delete(Turn, turn.organization, turn.id)
+                return ""
+            case Turn() | Proposal() as said:
+                audit.check(said)
+                self._of._records.put(self._asking(draft), said, None)
+                return said.text
+            case Memory() as memory:
+                audit.check(memory)
+                here = plan.here if isinstance(plan.here, Memory) else None
+                audit.takes_in(memory.id, None if here is None else here.text, memory.text)
+                if here is not None and here.version == memory.version:
+                    self._store.put(memory)
+                else:
+                    self._of._writer.put(self._asking(draft), memory, None)
+                return memory.text
+            case Entity() as entity:
+                audit.check(entity)
+                self._store.put(entity)
+                self._of._mentions.note(entity)
+                return entity.name
+            case Relation() as relation:
+                audit.check(self._scope)
+                self._store.put(relation)
+                return relation.type
+        raise TypeError(plan)
+
+    def _held(self, here: Turn, since: str) -> str:
+        """Return the reason for which a turn may not follow its source; empty if it may."""
+        may = policy.may_replace(self._caller, here)
+        return "" if may else f"another imported it, and {since}"
 
     def _id(self, draft: Draft) -> str:
         """Return the id of a draft's record: the same wherever its folder belongs by now.
@@ -326,68 +378,40 @@ class _Import:
             )
         return self._by_session[draft.session]
 
-    def _plan_turn(self, draft: TurnDraft, id: str) -> _Plan:
+    def _turn(self, draft: TurnDraft, id: str, here: Turn | None) -> _Made:
         check_session(draft.session)
-        texts = ("prompt", "thought", "response")
-        said: dict[str, Any] = {name: getattr(draft, name) for name in texts}
-        here = self._store.get(Turn, self._scope.organization, id)
-        if here is None:
-            turn = Turn(
-                organization=self._scope.organization,
-                id=id,
-                session=draft.session,
-                at=not_ahead(draft.at, self._of._clock()),
-                author=self._caller.name,
-                repository=self._repository(draft),
-                user=self._scope.user,
-                origin=_origin(draft),
-                **said,
-            )
-            return Outcome.NEW, lambda audit: self._put_turn(audit, draft, turn)
-        after = replace(here, **said)
-        if after == here:
-            return Outcome.HERE, _nothing
-        if not policy.may_replace(self._caller, here):
-            raise _LeaveOut("another imported it, and it has grown since")
-        return Outcome.CHANGED, lambda audit: self._put_turn(audit, draft, after)
+        said: dict[str, Any] = {
+            name: getattr(draft, name) for name in ("prompt", "thought", "response")
+        }
+        if here is not None:
+            return replace(here, **said), self._held(here, "it has grown since")
+        turn = Turn(
+            organization=self._scope.organization,
+            id=id,
+            session=draft.session,
+            at=not_ahead(draft.at, self._of._clock()),
+            author=self._caller.name,
+            repository=self._repository(draft),
+            user=self._scope.user,
+            origin=_origin(draft),
+            **said,
+        )
+        return turn, ""
 
-    def _put_turn(self, audit: AuditDraft, draft: TurnDraft, turn: Turn) -> str:
-        audit.check(turn)
-        self._of._turns.put(self._asking(draft), turn, None)
-        return turn.text
-
-    def _plan_removal(self, draft: GoneTurn, id: str) -> _Plan | None:
-        """Return the plan for a turn that was taken back; None if it is not here, or another session's."""
-        here = self._store.get(Turn, self._scope.organization, id)
-        if here is None or here.session != draft.session:
-            return None
-        if not policy.may_replace(self._caller, here):
-            raise _LeaveOut("another imported it, and it was taken back since")
-
-        def remove(audit: AuditDraft) -> str:
-            audit.check(here)
-            self._store.delete(Turn, self._scope.organization, id)
-            return ""
-
-        return Outcome.CHANGED, remove
-
-    def _plan_memory(self, draft: MemoryDraft, id: str) -> _Plan:
+    def _memory(self, draft: MemoryDraft, id: str, here: Memory | None) -> _Made:
         if draft.user and self._scope.user not in (None, draft.user):
             raise _LeaveOut("it belongs to another user")
         digest = _digest(draft)
-        here = self._store.get(Memory, self._scope.organization, id)
         if here is None:
-            memory = self._new_memory(draft, id, digest)
-            return Outcome.NEW, lambda audit: self._put_memory(audit, draft, memory)
+            return self._new_memory(draft, id, digest), ""
         noted = here.metadata.get("imported")
         known = noted if isinstance(noted, dict) else {}
-        if known.get("digest") == digest:
-            return Outcome.HERE, _nothing
-        is_as_imported = known.get("version") == here.version and here.deleted_at is None
-        if not is_as_imported or (here.valid_until and rfc3339(here.valid_until)) != known.get(
-            "valid_until"
-        ):
-            raise _LeaveOut(_CHANGED_HERE)
+        if not is_forgotten(here):
+            if known.get("digest") == digest:
+                return here, ""
+            until = here.valid_until and rfc3339(here.valid_until)
+            if (known.get("version"), known.get("valid_until")) != (here.version, until):
+                return None, _CHANGED_HERE
         policy.check_may_change(self._caller, self._of._rules(), here)
         after = replace(
             here,
@@ -396,12 +420,13 @@ class _Import:
             valid_from=_began(draft, here.valid_from),
             valid_until=draft.until,
             updated_at=self._of._clock(),
+            deleted_at=None,
         )
         version = here.version + (after.text != here.text)
         after = replace(after, version=version, metadata=_metadata(draft, digest, version))
         check_content(after.content)
         check_metadata(after.metadata)
-        return Outcome.CHANGED, lambda audit: self._put_memory(audit, draft, after)
+        return after, ""
 
     def _new_memory(self, draft: MemoryDraft, id: str, digest: str) -> Memory:
         now = self._of._clock()
@@ -417,53 +442,29 @@ class _Import:
         memory = drafts.build_memory(self._asking(draft), self._of._rules(), said, id, now)
         return replace(memory, event_time=not_ahead(draft.at or now, now))
 
-    def _put_memory(self, audit: AuditDraft, draft: MemoryDraft, memory: Memory) -> str:
-        audit.check(memory)
-        earlier = self._store.get(Memory, memory.organization, memory.id)
-        audit.takes_in(memory.id, None if earlier is None else earlier.text, memory.text)
-        if earlier is not None and earlier.version == memory.version:
-            self._store.put(memory)
-        else:
-            self._of._writer.put(self._asking(draft), memory, None)
-        return memory.text
-
-    def _plan_entity(self, draft: EntityDraft, id: str) -> _Plan:
-        known = self._entities.id(draft.name, draft.type)
-        here = None if known is None else self._store.get(Entity, self._scope.organization, known)
+    def _entity(self, draft: EntityDraft, id: str, here: Entity | None) -> _Made:
+        self._entities.note(draft.name, draft.type, id)
+        if here is not None:
+            return replace(here, description=here.description or draft.description), ""
         now = self._of._clock()
-        if here is None:
-            entity = Entity(
-                organization=self._scope.organization,
-                id=id,
-                name=draft.name,
-                type=draft.type,
-                author=self._caller.name,
-                created_at=not_ahead(draft.at or now, now),
-                description=draft.description,
-                repository=self._scope.repository,
-                user=self._scope.user,
-                origin=_origin(draft),
-            )
-            self._entities.note(draft.name, draft.type, id)
-            return Outcome.NEW, lambda audit: self._put_entity(audit, entity)
-        self._entities.note(draft.name, draft.type, here.id)
-        if draft.description is None or here.description is not None:
-            return Outcome.HERE, _nothing
-        after = replace(here, description=draft.description)
-        return Outcome.CHANGED, lambda audit: self._put_entity(audit, after)
+        entity = Entity(
+            organization=self._scope.organization,
+            id=id,
+            name=draft.name,
+            type=draft.type,
+            author=self._caller.name,
+            created_at=not_ahead(draft.at or now, now),
+            description=draft.description,
+            repository=self._scope.repository,
+            user=self._scope.user,
+            origin=_origin(draft),
+        )
+        return entity, ""
 
-    def _put_entity(self, audit: AuditDraft, entity: Entity) -> str:
-        audit.check(entity)
-        self._store.put(entity)
-        self._of._mentions.note(entity)
-        return entity.name
-
-    def _plan_relation(self, draft: RelationDraft, id: str) -> _Plan | None:
-        if self._store.get(Relation, self._scope.organization, id) is not None:
-            return Outcome.HERE, _nothing
+    def _relation(self, draft: RelationDraft, id: str, here: Relation | None) -> _Made | None:
         source, target = self._entities.id(draft.source), self._entities.id(draft.target)
-        if source is None or target is None:
-            return None
+        if here is not None or source is None or target is None:
+            return None if here is None else (here, "")
         now = self._of._clock()
         relation = Relation(
             organization=self._scope.organization,
@@ -474,53 +475,35 @@ class _Import:
             created_at=not_ahead(draft.at or now, now),
             origin=_origin(draft),
         )
-        if self._entities.has_relation(relation):
-            return Outcome.HERE, _nothing
-        return Outcome.NEW, lambda audit: self._put_relation(audit, relation)
+        return relation, ""
 
-    def _put_relation(self, audit: AuditDraft, relation: Relation) -> str:
-        audit.check(self._scope)
-        self._store.put(relation)
-        return relation.type
-
-    def _plan_proposal(self, draft: ProposalDraft, id: str) -> _Plan:
+    def _proposal(self, draft: ProposalDraft, id: str, here: Proposal | None) -> _Made:
         decision_drafts.check_may_propose(self._caller)
         said = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
         check_is_whole(said, LEAST_RATIONALE)
-        here = self._store.get(Proposal, self._scope.organization, id)
         if here is None:
-            asking = self._asking(draft)
-            made = build_proposal(asking, said, (), id, self._of._clock())
-            proposal = replace(made, repository=self._repository(draft))
-            return Outcome.NEW, lambda audit: self._put_proposal(audit, draft, proposal)
+            made = build_proposal(self._asking(draft), said, (), id, self._of._clock())
+            return replace(made, repository=self._repository(draft)), ""
         fields = ("title", "target", "rationale", "consequences")
         after = replace(here, **{name: getattr(said, name) for name in fields})
-        if after == here:
-            return Outcome.HERE, _nothing
-        if here.status is not ProposalStatus.PENDING:
-            raise _LeaveOut(_SETTLED)
-        return Outcome.CHANGED, lambda audit: self._put_proposal(audit, draft, after)
-
-    def _put_proposal(self, audit: AuditDraft, draft: ProposalDraft, proposal: Proposal) -> str:
-        audit.check(proposal)
-        self._of._proposals.put(self._asking(draft), proposal, None)
-        return proposal.text
+        return after, "" if here.status is ProposalStatus.PENDING else _SETTLED
 
     def _asking(self, draft: Draft) -> Caller:
         """Return the caller with the origin of a draft, for the records that it becomes."""
         return in_call(self._caller, origin=_origin(draft))
 
 
-def counted_as_new(found: Iterable[Found]) -> SourceReport:
+def counted_as_new(found: Iterable[Found]) -> IntakeReport:
     """Count drafts for a store that is still to begin."""
-    report, seen = SourceReport(), set()
+    report, seen = IntakeReport(), set()
     for each in found:
         if isinstance(each, UnreadPart):
             report.leave_out(each)
             continue
         if not isinstance(each, GoneTurn):
             id = each.id_in(None, None)
-            report.counts[Outcome.HERE if id in seen else Outcome.NEW][KIND_OF[type(each)]] += 1
+            verdict = Verdict(Outcome.HERE if id in seen else Outcome.NEW)
+            report.note(verdict, KIND_OF[type(each)])
             seen.add(id)
     return report
 
@@ -582,7 +565,3 @@ def _digest(draft: MemoryDraft) -> str:
 def _began(draft: MemoryDraft, said: datetime) -> datetime:
     """Return when a memory began to hold: as it is said, but before its end."""
     return said if draft.until is None else min(said, draft.until - timedelta(seconds=1))
-
-
-def _nothing(audit: AuditDraft) -> str:
-    return ""

@@ -9,9 +9,9 @@ import pytest
 from minutebook.domain.records import Turn
 from minutebook.domain.writing.source_drafts import GoneTurn, TurnDraft
 from minutebook.features.importers.services import ImporterServices
-from minutebook.features.importers.source_report import Outcome
 from minutebook.features.importers.sources.reading import conversation
 from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.services.intake import Outcome
 from tests.features.importers.sources.test_transcripts import found
 from tests.features.importers.sources.transcripts import SESSION, lines, message
 from tests.world import World, everything

@@ -15,6 +15,7 @@ from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.journal.contract.wording import named
+from minutebook.services.intake import Outcome
 from minutebook.services.maintenance.database import (
     Counts,
     Health,
@@ -183,8 +184,8 @@ def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
 def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
     """Take in the turns and summaries of a file."""
     done = app.get(ArchiveServices).archives.import_(caller, file, Mode(mode))
-    imported, skipped = done.imported.total(), done.skipped.total()
-    removed, kept = done.removed.total(), done.kept.total()
+    imported, skipped = done.imported.total(), done.counts[Outcome.HERE].total()
+    removed, kept = done.displaced.total(), done.counts[Outcome.LEFT_OUT].total()
     message = f"Imported {_several(imported, 'record', 'records')}"
     if skipped:
         message += f"; {skipped} were there already and stay as they are"
