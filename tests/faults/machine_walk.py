@@ -37,6 +37,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import JOURNAL, OWN, Mode
 from minutebook.features.archives.copies.restores import Restores
+from minutebook.features.archives.notes.note_sync import Deletion
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.erasure.selection import Choice
@@ -44,8 +45,6 @@ from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.notes.notes import Deletion
-from minutebook.features.notes.services import NoteServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
@@ -452,7 +451,7 @@ def sync_notes(w: Walk) -> None:
     """Edit a note of a folder and bring folder and store in step."""
     folder = w.home / f"notes{w.at}"
     folder.mkdir(exist_ok=True)
-    run = w.world.app.get(NoteServices).note_sync.run
+    run = w.world.app.get(ArchiveServices).note_sync.run
     answer = w.chance.choice(tuple(Deletion))
     run(PERSON, folder, lambda name, label: answer)
     notes = sorted((folder / "memories").glob("*.md"))

@@ -24,6 +24,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.copies.restores import Restores
+from minutebook.features.archives.notes.note_sync import Deletion
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.code.services import CodeServices
@@ -35,8 +36,6 @@ from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.search import DecisionMode as SearchMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.migration.migration import Migration
-from minutebook.features.notes.notes import Deletion
-from minutebook.features.notes.services import NoteServices
 from minutebook.features.pages.services import PageServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.sync.remotes import FolderRemote
@@ -147,7 +146,7 @@ def prepared(folder: Path, store: str | None = None) -> Iterator[Ground]:
     ground = Ground(template, given, embedding, store)
     with closing(ground.open("prepared")) as app:
         app.get(ArchiveServices).archives.export_to(OWNER, JOURNAL, template / "archive.jsonl")
-        app.get(NoteServices).note_sync.run(
+        app.get(ArchiveServices).note_sync.run(
             OWNER, template / "notes", lambda name, label: Deletion.ASK
         )
         if store is None:
@@ -204,7 +203,7 @@ WRITES: dict[str, UseCase] = {
         OWNER, g.folder / "graph.jsonl"
     ),
     "backups.make": lambda a, g: a.get(ArchiveServices).backups.make(OWNER, g.folder / "new.tar"),
-    "note_sync.run": lambda a, g: a.get(NoteServices).note_sync.run(
+    "note_sync.run": lambda a, g: a.get(ArchiveServices).note_sync.run(
         OWNER, g.folder / "notes", lambda name, label: Deletion.ASK
     ),
     "machine_sync.run": lambda a, g: a.get(SyncServices).machine_sync.run(

@@ -32,11 +32,6 @@ def intake_lines(report: IntakeReport, head: str = "", *, dry_run: bool = False)
         yield f"{counted(counts[Outcome.CHANGED])}: {verbs[1]}, as the source has."
     if counts[Outcome.HERE]:
         yield f"{counted(counts[Outcome.HERE])}: here already."
-    yield from left_out_lines(report)
-
-
-def left_out_lines(report: IntakeReport) -> Iterator[str]:
-    """Yield the records left out, by their reasons, each with the first place."""
     if total := report.reasons.total():
         yield f"{total:,} left out:"
     for reason, count in report.reasons.most_common(_LISTED):

@@ -1,13 +1,24 @@
 """One rule for records that come from elsewhere: by imports, archives, notes and other machines."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from minutebook.domain.records import Kind, Memory, Record
+from minutebook.domain.records import (
+    CodeChunk,
+    Edge,
+    Entry,
+    File,
+    Head,
+    Kind,
+    Memory,
+    Project,
+    Record,
+    Version,
+)
+from minutebook.domain.trust.trail import HEAD
 from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
-from minutebook.services.access.audit import Trail
+from minutebook.services.infrastructure import Infrastructure
 
 TOLD = 1000
 """Parts left out, one by one, that a report holds; it counts the rest."""
@@ -46,10 +57,10 @@ def verdict_on(
     `held` is the reason for which what is here does not follow the draft; empty if it may. A draft of None
     is a record that went elsewhere.
     """
-    if here is not None and draft == here:
-        return Verdict(Outcome.HERE)
     if was_removed:
         return Verdict(Outcome.REMOVED, REMOVED_HERE)
+    if draft == here:
+        return Verdict(Outcome.HERE)
     if here is None:
         return Verdict(Outcome.NEW)
     return Verdict(Outcome.LEFT_OUT, held) if held else Verdict(Outcome.CHANGED)
@@ -60,11 +71,45 @@ def is_forgotten(record: Record | None) -> bool:
     return isinstance(record, Memory) and record.deleted_at is not None
 
 
-def was_removed(trail: Trail, kind: Kind, organization: str, id: str, here: Record | None) -> bool:
-    """Tell whether a record was removed here by its name: forgotten, deleted or erased."""
-    if here is not None:
-        return is_forgotten(here)
-    return trail.tells_removed(organization, kind, id)
+class Removals:
+    """The records that were removed here by their name: forgotten, deleted or erased; none if wanted `again`."""
+
+    def __init__(self, infrastructure: Infrastructure, *, again: bool = False) -> None:
+        self._store, self._trail = infrastructure.store, infrastructure.trail
+        self.again = again
+
+    def tell(self, kind: Kind, organization: str, id: str, here: Record | None) -> bool:
+        """Tell whether a record was removed; `here` stands in its place."""
+        if self.again or here is not None:
+            return not self.again and is_forgotten(here)
+        return self._trail.tells_removed(organization, kind, id)
+
+    def tell_of(self, record: Record, here: Record | None) -> bool:
+        """Tell whether a record, its whole, or one that it joins was removed."""
+        home, whole = record.organization, whole_of(record)
+        joined = [whole] if whole is not None else []
+        if isinstance(record, Edge):
+            joined += zip(record.joins, (record.source, record.target), strict=True)
+        return self.tell(record.kind, home, record.id, here) or any(
+            self._store.get(of, home, id) is None and self.tell(of.kind, home, id, None)
+            for of, id in joined
+        )
+
+
+def whole_of(record: Record) -> tuple[type[Record], str] | None:
+    """Return class and id of the record that a record is part of; None for one that stands by itself.
+
+    A part goes only with its whole: where the whole was there before, its parts were too.
+    """
+    match record:
+        case Version():
+            return Memory, record.memory
+        case File() | CodeChunk():
+            return Project, record.project
+        case Entry():
+            return Head, HEAD
+        case _:
+            return None
 
 
 @dataclass(slots=True)
@@ -96,7 +141,3 @@ class IntakeReport:
             self.counts[outcome] += counts
         for part in other.left_out:
             self.leave_out(part)
-
-    def nonzero(self) -> Iterator[tuple[Outcome, Counter[Kind]]]:
-        """Yield the outcomes that there were, and of how many records of each kind."""
-        return ((each, counts) for each, counts in self.counts.items() if counts.total())

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.policy import Redact
-from minutebook.features.archives import front_matter
+from minutebook.features.archives.notes import front_matter
 from minutebook.features.hooks.contexts import HEAD
 from minutebook.features.hooks.services import HookServices
 from tests.faults.campaign import rounds

@@ -27,13 +27,19 @@ class Machines:
     person = PERSON
 
     def sync(
-        self, number: int, remote: Remote | None = None, *, compact: bool = False
+        self,
+        number: int,
+        remote: Remote | None = None,
+        *,
+        compact: bool = False,
+        again: bool = False,
     ) -> SyncReport:
         """Sync one machine a second after whatever came before."""
         world = self.worlds[number]
         world.clock.turn()
         sync = world.app.get(SyncServices).machine_sync
-        return sync.run(self.person, remote or FolderRemote(self.folder), compact=compact)
+        place = remote or FolderRemote(self.folder)
+        return sync.run(self.person, place, compact=compact, again=again)
 
     def compare(self, number: int) -> MachineComparison:
         return (

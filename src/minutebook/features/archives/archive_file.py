@@ -2,17 +2,15 @@
 
 import hashlib
 import io
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from errno import ELOOP
-from functools import partial
-from stat import S_ISREG
 from typing import Any, BinaryIO
 
 from minutebook.disk.encryption import FileDamaged, Keys, decrypting
+from minutebook.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import check_sound, json_line, line_of, object_of, record_of
 from minutebook.domain.reason import Reason, of_system
@@ -29,55 +27,33 @@ from minutebook.features.archives.archive_lines import (
 )
 from minutebook.features.archives.archive_paths import ArchivePath
 
-LONGEST_LINE = 64 << 20
-"""Bytes of a line; a longer one is refused before it is read whole."""
-
-_SEAL = "sha256"
-
 At = Callable[[int], None]
 """Hears how many bytes have been read."""
 
 
-class ArchiveWriter:
+class ArchiveWriter(SealedLines):
     """Writes an archive with known counts: a header, a line a record, a seal over both."""
 
     def __init__(self, file: BinaryIO, made_at: datetime, counts: Mapping[Kind, int]) -> None:
-        self._file = file
-        self._sum = hashlib.sha256()
-        self._write(json_line(header(made_at, counts)))
+        super().__init__(file)
+        self.write(json_line(header(made_at, counts)))
 
     def add(self, record: Record) -> None:
         """Write a record."""
-        self._write(line_of(record))
-
-    def seal(self) -> str:
-        """Write the last line, with the digest of all before it; return the digest."""
-        digest = self._sum.hexdigest()
-        self._file.write(json_line({_SEAL: digest}))
-        return digest
-
-    def _write(self, line: bytes) -> None:
-        self._sum.update(line)
-        self._file.write(line)
+        self.write(line_of(record))
 
 
-class JournalWriter:
+class JournalWriter(SealedLines):
     """Writes turns and summaries in the journal's published data model: a line a record, no other."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._sum = hashlib.sha256()
 
     def add(self, record: Record) -> None:
         """Write a turn or a summary."""
         assert isinstance(record, Turn | Summary), f"a {type(record).__name__} has no line there"
-        line = journal_line(record)
-        self._sum.update(line)
-        self._file.write(line)
+        self.write(journal_line(record))
 
-    def seal(self) -> str:
+    def seal(self, **further: object) -> str:
         """Return the digest of the file, for archives without a seal."""
-        return self._sum.hexdigest()
+        return self.digest
 
 
 class Reader:
@@ -115,7 +91,7 @@ class Reader:
                 document = object_of(line)
                 if number == 1 and "format" in document:
                     stated_counts = counts_of(document)
-                elif stated_counts is not None and document.keys() == {_SEAL}:
+                elif stated_counts is not None and document.keys() == {SEAL}:
                     _check_seal(document, sum.hexdigest(), stated_counts, found)
                     is_sealed = True
                     continue
@@ -175,7 +151,10 @@ def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Ite
     """
     called = archive.called
     try:
-        file = open(archive.path, "rb", opener=partial(_opened, called))  # noqa: SIM115
+        file = open(archive.path, "rb", opener=open_plain)  # noqa: SIM115
+    except IsADirectoryError as error:
+        remedy = "must be a plain file; {called} is none"
+        raise InvalidInput("file", remedy, called=called) from error
     except FileNotFoundError as error:
         raise InvalidInput("file", "must exist; there is no {called}", called=called) from error
     except OSError as error:
@@ -187,15 +166,6 @@ def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Ite
         raise StoreError(of_system(called, error)) from error
     with file, decrypting(file, called, keys) as inside:
         yield Reader(inside, called, owner)
-
-
-def _opened(called: str, path: str, flags: int) -> int:
-    """Open a plain file; a pipe is not waited for, a link that came meanwhile not followed."""
-    handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    if not S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise InvalidInput("file", "must be a plain file; {called} is none", called=called)
-    return handle
 
 
 def _check_line(line: bytes, *, is_sealed: bool) -> None:
@@ -226,5 +196,5 @@ def _check_seal(
         if found[kind] != count:
             remedy = "say {count} of the kind {kind}, there are {found}"
             raise InvalidInput("counts", remedy, count=count, kind=kind, found=found[kind])
-    if document[_SEAL] != digest:
-        raise InvalidInput(_SEAL, "must fit what was read: the file was changed or damaged")
+    if document[SEAL] != digest:
+        raise InvalidInput(SEAL, "must fit what was read: the file was changed or damaged")

@@ -19,19 +19,10 @@ from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import (
     SCORES,
     Category,
-    CodeChunk,
-    Entry,
-    File,
-    Head,
     Kind,
-    Memory,
-    Project,
-    Record,
     Summary,
     Turn,
-    Version,
 )
-from minutebook.domain.trust.trail import HEAD
 from minutebook.domain.writing.turns import summary_id
 
 FORMAT = "minutebook-archive"
@@ -112,22 +103,6 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
             "counts", "must name archived kinds only: {unknown} is none", unknown=min(unknown)
         )
     return {Kind(kind): count for kind, count in counts.items()}
-
-
-def whole_of(record: Record) -> tuple[type[Record], str] | None:
-    """Return class and id of the record that a record is part of; None for one that stands by itself.
-
-    A part goes only with its whole: where the whole was there before, its parts were too.
-    """
-    match record:
-        case Version():
-            return Memory, record.memory
-        case File() | CodeChunk():
-            return Project, record.project
-        case Entry():
-            return Head, HEAD
-        case _:
-            return None
 
 
 def foreign_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:

@@ -15,7 +15,12 @@ FEATURE = Feature(
     jobs=".services:jobs",
     checks=".checks:checks",
     undo=".undoing:undoing",
-    commands={"Take out and bring in": {".cli": ("export", "backup", "restore")}},
+    commands={
+        "Take out and bring in": {
+            ".cli": ("export", "backup", "restore"),
+            ".notes.cli": ("notes",),
+        }
+    },
     page_parts={
         "health.done": {"archives/done.html": ""},
         "health.upkeep": {"archives/backups.html": ".page_parts:backups"},

@@ -17,7 +17,6 @@ from minutebook.domain.records import (
     CLASSES,
     Decision,
     DecisionStatus,
-    Edge,
     Entry,
     Head,
     Kind,
@@ -33,7 +32,7 @@ from minutebook.domain.trust.acts import IMPORT_OWN
 from minutebook.domain.writing.source_drafts import SourcePlace
 from minutebook.domain.writing.turns import next_instant, summary_id, turn_id
 from minutebook.features.archives.archive_file import At, Reader
-from minutebook.features.archives.archive_lines import Mode, whole_of
+from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.claims import as_claim, is_claim_of, loses_trust
 from minutebook.features.ledger.mirror.rebuilding import Rebuilding
 from minutebook.features.ledger.mirror.waiting import waiting_id
@@ -44,10 +43,11 @@ from minutebook.services.intake import (
     WRITTEN,
     IntakeReport,
     Outcome,
+    Removals,
     Verdict,
     is_forgotten,
     verdict_on,
-    was_removed,
+    whole_of,
 )
 from minutebook.services.knowledge.mentions import Mentions
 
@@ -135,9 +135,10 @@ class Import:
         is_own: bool,
         again: bool,
     ) -> None:
-        self._again = again or mode is Mode.REPLACE
         self._store = infrastructure.store
         self._trail = infrastructure.trail
+        takes_all = again or mode is Mode.REPLACE
+        self._removals = Removals(infrastructure, again=takes_all)
         self._mentions = mentions
         self._screening = infrastructure.screening
         self._now = infrastructure.clock()
@@ -187,7 +188,8 @@ class Import:
     def _take(self, record: Record) -> Verdict | None:
         """Take a record in and return the verdict on it; None if only its claim was counted."""
         here = self._here(record)
-        removed = here != record and not self._again and self._was_removed(record, here)
+        is_trail = isinstance(record, Entry | Head)
+        removed = here != record and not is_trail and self._removals.tell_of(record, here)
         if here != record and not removed and not self._is_proved(record):
             claim = self._claim(record)
             if claim is None:
@@ -213,7 +215,7 @@ class Import:
 
     def _stays(self, here: Record, record: Record) -> bool:
         """Tell whether a merge leaves the record that is here as it is."""
-        if self._mode is not Mode.MERGE or (is_forgotten(here) and self._again):
+        if self._mode is not Mode.MERGE or (is_forgotten(here) and self._removals.again):
             return False
         return not (self._is_own and is_claim_of(here, record, self._now))
 
@@ -221,21 +223,6 @@ class Import:
         if here is None or self._mode is Mode.MERGE:
             return True
         return self._may_replace(here) and self._is_in_own_scope(record)
-
-    def _was_removed(self, record: Record, here: Record | None) -> bool:
-        """Tell whether a record, its whole, or one that it joins was removed here by its name."""
-        if isinstance(record, Entry | Head):
-            return False
-        named: list[tuple[type[Record], str]] = []
-        if (whole := whole_of(record)) is not None:
-            named.append(whole)
-        if isinstance(record, Edge):
-            named += zip(record.joins, (record.source, record.target), strict=True)
-        home = record.organization
-        return was_removed(self._trail, record.kind, home, record.id, here) or any(
-            was_removed(self._trail, of.kind, home, id, self._store.get(of, home, id))
-            for of, id in named
-        )
 
     def _is_proved(self, record: Record) -> bool:
         """Tell whether a record's claims about itself are taken over: in one's own, or proved by this store's trail."""

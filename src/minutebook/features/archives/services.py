@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from minutebook.features.archives.copies.scheduled_backups import Schedule, ScheduledBackups
     from minutebook.features.archives.exports.folder_exports import FolderExports
     from minutebook.features.archives.exports.graph_exports import GraphExports
+    from minutebook.features.archives.notes.note_sync import NoteSync
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,13 @@ class ArchiveServices(FeatureServices):
         from minutebook.features.archives.exports.folder_exports import FolderExports
 
         return FolderExports(self.infrastructure.records, self.app.trail)
+
+    @service
+    def note_sync(self) -> "NoteSync":
+        """Keep a folder of notes in step."""
+        from minutebook.features.archives.notes.note_sync import NoteSync
+
+        return NoteSync(self.infrastructure, self.app.memories)
 
     @service
     def graph_exports(self) -> "GraphExports":

@@ -7,6 +7,5 @@ FEATURE = Feature(
     needs=("archives",),
     services=".services:ImporterServices",
     setup=".setup:STEPS",
-    undo=".undoing:undoing",
     commands={"Take out and bring in": {".cli": ("import",)}},
 )

@@ -12,6 +12,7 @@ from minutebook.features.importers.places import found_here, usual_place
 from minutebook.features.importers.sources import claude_code_memory, instructions
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES
+from minutebook.services.intake import WRITTEN
 
 _INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _MEGABYTE = 1_000_000
@@ -62,7 +63,7 @@ def _offer(run: SetupRun, name: str, sources: Sequence[ImportSource], *, is_begu
 def _has_new(run: SetupRun, name: str, source: ImportSource) -> bool:
     app, caller = run.store
     report = report_of(app, caller, run.settings, name, source, dry_run=True)
-    return any(sum(report.counts[each].values()) for each in report.counts if each != "here")
+    return any(report.counts[each] for each in WRITTEN)
 
 
 def _import(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> None:

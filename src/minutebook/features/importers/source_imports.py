@@ -55,10 +55,10 @@ from minutebook.services.intake import (
     WRITTEN,
     IntakeReport,
     Outcome,
+    Removals,
     Verdict,
     is_forgotten,
     verdict_on,
-    was_removed,
 )
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.writing import MemoryWriter
@@ -114,12 +114,9 @@ class SourceImports:
     def __init__(
         self, infrastructure: Infrastructure, writer: MemoryWriter, mentions: Mentions
     ) -> None:
-        self._store = infrastructure.store
-        self._trail = infrastructure.trail
-        self._embeddings = infrastructure.embeddings
+        self._infrastructure = infrastructure
         self._writer = writer
         self._records = RecordWriter[Any](infrastructure)
-        self._screening = infrastructure.screening
         self._mentions = mentions
         self._clock = infrastructure.clock
         self._rules = infrastructure.rules
@@ -145,7 +142,7 @@ class SourceImports:
         one entry a batch and kind; `part` tells how much of it was read. Raises Refused if the caller
         may not write here.
         """
-        with self._trail.audit_refusals(caller, None, "import", Kind.TURN, source):
+        with self._infrastructure.trail.audit_refusals(caller, None, "import", Kind.TURN, source):
             policy.check_may_import(caller, self._rules(), whole=False)
             # The folder of each draft counts, not the one that the caller works in.
             caller = anywhere(caller)
@@ -157,7 +154,7 @@ class SourceImports:
             work.take(batch)
         work.take_waiting()
         if not dry_run:
-            self._embeddings.notify()
+            self._infrastructure.embeddings.notify()
         return work.report
 
 
@@ -175,12 +172,14 @@ class _Import:
         dry_run: bool,
         again: bool,
     ) -> None:
-        self._again = again
+        self._removals = Removals(services._infrastructure, again=again)
         self._repository_of = repository_of
         self._by_session: dict[str, str | None] = {}
         """The repositories to which sessions belong, whose later turns stay with the first."""
         self._of = services
-        self._store, self._trail = services._store, services._trail
+        infrastructure = services._infrastructure
+        self._store, self._trail = infrastructure.store, infrastructure.trail
+        self._screening = infrastructure.screening
         self._caller = caller
         self._source = source
         self._scope = scope
@@ -260,22 +259,22 @@ class _Import:
         if id in self._counted:
             batch.report.note(Verdict(Outcome.HERE), kind)
             return None
+        plan = None
         try:
             plan = self._plan(draft, kind, id)
-        except (InvalidInput, _LeaveOut) as error:
-            batch.report.note(Verdict(Outcome.LEFT_OUT, str(error)), kind, draft.place)
-            return None
         except Refused as error:
-            reason = f"not allowed: {error.reason}"
-            batch.report.note(Verdict(Outcome.LEFT_OUT, reason), kind, draft.place)
             batch.refused.add(type(error).__name__)
-            return None
-        if plan is None:
-            batch.waiting += [draft] if isinstance(draft, RelationDraft) else []
-            return None
-        batch.report.note(plan.verdict, kind, draft.place)
-        is_written = plan.verdict.outcome in WRITTEN
-        if self._dry_run and (is_written or plan.verdict.outcome is Outcome.HERE):
+            verdict = Verdict(Outcome.LEFT_OUT, f"not allowed: {error.reason}")
+        except (InvalidInput, _LeaveOut) as error:
+            verdict = Verdict(Outcome.LEFT_OUT, str(error))
+        else:
+            if plan is None:
+                batch.waiting += [draft] if isinstance(draft, RelationDraft) else []
+                return None
+            verdict = plan.verdict
+        batch.report.note(verdict, kind, draft.place)
+        is_written = verdict.outcome in WRITTEN
+        if self._dry_run and (is_written or verdict.outcome is Outcome.HERE):
             self._counted.add(id)
         return plan if is_written else None
 
@@ -288,14 +287,14 @@ class _Import:
         if isinstance(draft, EntityDraft):
             id = self._entities.id(draft.name, draft.type) or id
         here = self._store.get(CLASSES[kind], home, id)
-        is_removed = not self._again and was_removed(self._trail, kind, home, id, here)
+        is_removed = self._removals.tell(kind, home, id, here)
         made: _Made | None = (None, "")
         if isinstance(draft, GoneTurn):
             if not isinstance(here, Turn) or here.session != draft.session:
                 return None
             made = (None, self._held(here, "it was taken back since"))
         elif not is_removed:
-            made = self._made(self._of._screening.screened(self._caller, draft), id, here)
+            made = self._made(self._screening.screened(self._caller, draft), id, here)
         if made is None:
             return None
         after, held = made

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, BinaryIO
 
+from minutebook.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import (
     check_sound,
@@ -25,10 +25,6 @@ from minutebook.features.sync.replication import TRAVELLING, ReplicaState, docum
 FORMAT = "minutebook-sync"
 VERSION = 1
 
-LONGEST_LINE = 64 << 20
-"""Bytes of a line; a longer one is refused before it is read whole."""
-
-_SEAL = "sha256"
 _SEAL_SIZE = 256
 
 
@@ -81,25 +77,25 @@ class Verified:
     count: int
 
 
-class ChangeWriter:
+class ChangeWriter(SealedLines):
     """Writes a file: `add` for each record, then `seal`."""
 
     def __init__(self, file: BinaryIO, header: Header) -> None:
-        self._file = file
-        self._sum = hashlib.sha256()
+        super().__init__(file)
         self.count = 0
-        self.size = 0
-        self._write(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "remote": header.remote,
-                "machine": header.machine,
-                "name": header.name,
-                "number": header.number,
-                "heads": {name: list(head) for name, head in header.heads.items()},
-                "covers": dict(header.covers),
-            }
+        self.write(
+            json_line(
+                {
+                    "format": FORMAT,
+                    "version": VERSION,
+                    "remote": header.remote,
+                    "machine": header.machine,
+                    "name": header.name,
+                    "number": header.number,
+                    "heads": {name: list(head) for name, head in header.heads.items()},
+                    "covers": dict(header.covers),
+                }
+            )
         )
 
     def add(self, entry: ChangeEntry) -> None:
@@ -109,20 +105,12 @@ class ChangeWriter:
         mark = {"erased": True} if entry.erased else {}
         if entry.is_persons:
             mark["person"] = True
-        self._write({**named, **mark, **document_of(entry.state, with_lines=True)})
+        self.write(json_line({**named, **mark, **document_of(entry.state, with_lines=True)}))
         self.count += 1
 
-    def seal(self) -> str:
-        """Write the last line, with the digest of all before it; return the digest."""
-        digest = self._sum.hexdigest()
-        self._file.write(json_line({_SEAL: digest, "count": self.count}))
-        return digest
-
-    def _write(self, document: Mapping[str, object]) -> None:
-        line = json_line(document)
-        self._sum.update(line)
-        self._file.write(line)
-        self.size += len(line)
+    def seal(self, **further: object) -> str:
+        """Write the last line, with the digest of all before it and the number of records; return the digest."""
+        return super().seal(count=self.count, **further)
 
 
 def verify(path: Path, remote: str) -> Verified:
@@ -157,7 +145,7 @@ def is_sealed(path: Path) -> bool:
     try:
         with _opened(path) as file:
             file.seek(-min(_SEAL_SIZE, os.fstat(file.fileno()).st_size), os.SEEK_END)
-            return _SEAL in object_of(file.read().splitlines(keepends=True)[-1])
+            return SEAL in object_of(file.read().splitlines(keepends=True)[-1])
     except (StoreError, InvalidArchive, InvalidInput, IndexError):
         return False
 
@@ -198,9 +186,9 @@ class _ChangeReader:
                 document = object_of(line)
                 if number == 1:
                     self.header = _header_of(document)
-                elif _SEAL in document:
-                    if (document[_SEAL], document.get("count")) != (sum.hexdigest(), count):
-                        raise InvalidInput(_SEAL, "must fit what was read: the file is damaged")
+                elif SEAL in document:
+                    if (document[SEAL], document.get("count")) != (sum.hexdigest(), count):
+                        raise InvalidInput(SEAL, "must fit what was read: the file is damaged")
                     self.digest = sum.hexdigest()
                 else:
                     count += 1
@@ -249,12 +237,11 @@ def _entry_of(document: Mapping[str, Any]) -> ChangeEntry:
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """Open a plain file; a pipe is not waited for, a link not followed."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
+        handle = open_plain(path)
+    except IsADirectoryError as error:
+        raise InvalidArchive(path.name, "it is no plain file") from error
     except OSError as error:
         raise StoreError(of_system(path, error)) from error
     with os.fdopen(handle, "rb") as file:
-        if not S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise InvalidArchive(path.name, "it is no plain file")
         yield file

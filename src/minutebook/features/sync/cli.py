@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.intake import intake_shape
 from minutebook.cli.opening import made_here, settings_of
 from minutebook.cli.printing import say, style
 from minutebook.cli.progress import bar, interruptible
-from minutebook.cli.terminal import as_json, fields_of, identity
+from minutebook.cli.terminal import as_json, counted, fields_of, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.sync.services import SyncServices
+from minutebook.services.intake import Outcome
 
 if TYPE_CHECKING:
     from minutebook.features.sync.comparing import MachineComparison
@@ -32,6 +34,11 @@ _GONE = "Gone from the remote: {}, as where it was put back to an earlier state.
     is_flag=True,
     help="Put one snapshot in the place of the files that all have taken.",
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Take in, too, what was removed here before the others heard of it.",
+)
 @identity
 @as_json
 @click.pass_context
@@ -41,6 +48,7 @@ def sync(
     remote: str,
     check: bool,  # noqa: FBT001
     compact: bool,  # noqa: FBT001
+    again: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Take in what other machines changed, and leave what was changed here for them, in REMOTE.
@@ -53,8 +61,10 @@ def sync(
     from minutebook.features.sync.remotes import remote_of
     from minutebook.places import sync_folder
 
-    if check and compact:
-        raise InvalidInput("--check", "changes nothing, so it does not go with --compact")
+    if check and (compact or again):
+        raise InvalidInput(
+            "--check", "changes nothing, so it does not go with --compact or --again"
+        )
     place = remote_of(remote, sync_folder(settings_of(options)), Path.cwd())
     with (
         interruptible("Stopped. The next sync goes on from here."),
@@ -67,7 +77,7 @@ def sync(
             shape, lines = _compared(compared)
             failed = bool(compared.differences or compared.refused or compared.lost)
         else:
-            done = app.get(SyncServices).machine_sync.run(asks, place, compact=compact)
+            done = app.get(SyncServices).machine_sync.run(asks, place, compact=compact, again=again)
             shape, lines = _done(done)
             failed = bool(done.refused)
     say(shape, lines, as_json)
@@ -82,6 +92,7 @@ def _done(done: "SyncReport") -> tuple[object, Iterator[str]]:
         "files": dict(done.files),
         "compacted": done.compacted,
         "lost": done.lost,
+        **intake_shape(done),
         "conflicts": [fields_of(each) for each in done.conflicts],
         "refused": [{"file": name, "reason": reason} for name, reason in done.refused],
     }
@@ -94,6 +105,11 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
     )
     came = f"{count_of(done.taken, 'record')} ({machines})" if done.files else "nothing"
     yield f"Taken: {came}. Sent: {count_of(done.sent, 'record') if done.sent else 'nothing'}."
+    if removed := done.counts[Outcome.REMOVED]:
+        yield (
+            f"{counted(removed)}: removed here before machines met, so not taken in, and removed there at their next "
+            "sync; --again takes such records in."
+        )
     for each in done.conflicts[:_LISTED]:
         what = "removed on one machine and edited on another: the edit stands"
         if not each.was_removed or each.copies:

@@ -12,6 +12,7 @@ from minutebook.features.sync.known import KnownRecords
 from minutebook.features.sync.replication import TRAVELLING
 from minutebook.features.sync.rows import SyncRows
 from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.intake import Removals
 from minutebook.services.knowledge.mentions import Mentions
 
 _GONE = ".gone-"
@@ -24,6 +25,7 @@ class CopiesOfRemotes:
     def __init__(self, infrastructure: Infrastructure, mentions: Mentions, work: Path) -> None:
         self._store, self._locks = infrastructure.store, infrastructure.locks
         self._randbits = infrastructure.randbits
+        self._removals = Removals(infrastructure)
         self._mentions = mentions
         self._work = work
         self._rows = SyncRows(infrastructure.store.database)
@@ -32,7 +34,7 @@ class CopiesOfRemotes:
         """Note for each remote that records were removed: its state of them may hold their texts."""
         for remote in self._rows.remotes():
             known = KnownRecords(
-                *(self._store, self._rows, remote, self._mentions, self._randbits),
+                *(self._store, self._removals, self._rows, remote, self._mentions, self._randbits),
                 frozenset(TRAVELLING),
             )
             for key in keys:

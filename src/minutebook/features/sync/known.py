@@ -11,6 +11,7 @@ from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memor
 from minutebook.domain.trust.doors import Voice
 from minutebook.domain.trust.trail import ERASE
 from minutebook.domain.writing.decision_drafts import is_erased_decision
+from minutebook.domain.writing.source_drafts import SourcePlace
 from minutebook.features.sync.change_files import ChangeEntry as FileEntry
 from minutebook.features.sync.replication import (
     REMOVED,
@@ -27,6 +28,7 @@ from minutebook.features.sync.rows import SENT, UNSENT, SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict, resolve
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.doors import Doors
+from minutebook.services.intake import IntakeReport, Removals, verdict_on
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Store
 
@@ -86,6 +88,7 @@ class KnownRecords:
     def __init__(
         self,
         store: Store,
+        removals: Removals,
         rows: SyncRows,
         remote: str,
         mentions: Mentions,
@@ -93,9 +96,12 @@ class KnownRecords:
         kinds: frozenset[Kind],
         doors: Doors | None = None,
     ) -> None:
+        self._removals = removals
+        self.report = IntakeReport()
+        """The verdicts on the records of the last `take_all`."""
         self._store = store
         self._rows = rows
-        self._remote = remote
+        self.remote = remote
         self._mentions = mentions
         self.kinds = kinds
         self._doors = doors
@@ -107,7 +113,7 @@ class KnownRecords:
 
     def save(self) -> None:
         """Store the marks, in the transaction of the rows they speak of."""
-        self._rows.put_marks(self._remote, asdict(self.marks))
+        self._rows.put_marks(self.remote, asdict(self.marks))
 
     def scan(self) -> None:
         """Note every edit that was made here since the last time."""
@@ -124,7 +130,7 @@ class KnownRecords:
 
     def observe(self, key: Key) -> ReplicaState:
         """Return the state of a record, with lines; an edit that was made here since is noted."""
-        row = self._rows.get(self._remote, key)
+        row = self._rows.get(self.remote, key)
         line = travelling_line(self._record(key))
         digest = digest_of(line)
         if row is None:
@@ -186,7 +192,7 @@ class KnownRecords:
 
         Memories come first, those that go last: what belongs to them would go with them.
         """
-        self.taken = {}
+        self.taken, self.report = {}, IntakeReport()
         going = {
             (key[0], key[2])
             for key, state in batch
@@ -221,21 +227,25 @@ class KnownRecords:
         is_erased: bool,
     ) -> SyncConflict | None:
         here = self.observe(key)
-        state = merge(here, incoming)
-        if (is_erased or self.is_erased(key)) and state.digests != {REMOVED}:
-            # Whatever was edited meanwhile: the edit that nothing is left replaces it everywhere.
-            self._put(
-                key,
-                self._keep(key, None, self._record(key)),
-                state.edited(self.marks.machine, None),
-                UNSENT,
-            )
+        state, earlier = merge(here, incoming), self._record(key)
+        place = SourcePlace(f"{key[1]} {key[2]}")
+        is_erased = is_erased or (self.is_erased(key) and not self._removals.again)
+        is_unheard = not here.context.keys() & incoming.context.keys()
+        brought = resolve(incoming).shown if is_unheard else None
+        is_removed = brought is not None and self._removals.tell_of(brought, earlier)
+        if state.digests != {REMOVED} and (is_erased or is_removed):
+            # Whatever was edited meanwhile: the edit that leaves it removed replaces it everywhere.
+            kept = None if is_erased else earlier
+            digest = self._keep(key, kept, earlier)
+            after = state.edited(self.marks.machine, travelling_line(kept))
+            self._put(key, digest, after, UNSENT)
+            self.report.note(verdict_on(None, earlier, was_removed=True), key[1], place)
             return None
         if (state.context, _dots(state)) == (here.context, _dots(here)):
+            self.report.note(verdict_on(earlier, earlier), key[1])
             return None
-        row = self._rows.get(self._remote, key)
+        row = self._rows.get(self.remote, key)
         file = SENT if row is None else row.file
-        earlier = self._record(key)
         resolution = resolve(state)
         shown = resolution.shown
         if shown is None and isinstance(earlier, Version) and self._stays(earlier, going):
@@ -244,6 +254,7 @@ class KnownRecords:
         if len(state.digests) > 1 and isinstance(shown, Decision) and is_erased_decision(shown):
             # What it said is to stand in no state and no file any more.
             state, file = state.derived(travelling_line(shown)), UNSENT
+        self.report.note(verdict_on(shown, earlier), key[1])
         digest = self._keep(key, shown, earlier)
         self._put(key, digest, state, file)
         for record in resolution.added:
@@ -262,10 +273,10 @@ class KnownRecords:
             marks.machine = self._new_name()
         files = [UNSENT] if marks.outbox is None else [UNSENT, int(marks.outbox[0])]
         for file in files:
-            for row in self._rows.sending(self._remote, file):
+            for row in self._rows.sending(self.remote, file):
                 state = state_of(json.loads(row.state)).renamed(old, marks.machine)
                 self._rows.put(
-                    self._remote, replace(row, state=_json(state, row.digest), file=UNSENT)
+                    self.remote, replace(row, state=_json(state, row.digest), file=UNSENT)
                 )
         marks.outbox = None
         self.save()
@@ -273,7 +284,7 @@ class KnownRecords:
     def _add(self, record: Record) -> None:
         """Keep a record that follows from a conflict, unless it was here before, or was removed since."""
         key = (record.organization, record.kind, record.id)
-        if self._rows.get(self._remote, key) is None and self._record(key) is None:
+        if self._rows.get(self.remote, key) is None and self._record(key) is None:
             line = travelling_line(record)
             digest = self._keep(key, record, None)
             self._put(key, digest, UNKNOWN.derived(line), UNSENT)
@@ -311,7 +322,7 @@ class KnownRecords:
         return self._store.get(CLASSES[kind], organization, id)
 
     def _put(self, key: Key, digest: str, state: ReplicaState, file: int) -> None:
-        self._rows.put(self._remote, SyncRow(key, digest, _json(state, digest), file))
+        self._rows.put(self.remote, SyncRow(key, digest, _json(state, digest), file))
 
     def _new_name(self) -> str:
         return f"{self._randbits(64):016x}"

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -49,12 +48,11 @@ from minutebook.features.sync.remotes import NameTaken, Remote
 from minutebook.features.sync.replication import TRAVELLING
 from minutebook.features.sync.rows import SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict
-from minutebook.services.access.audit import Trail
 from minutebook.services.access.doors import Doors
 from minutebook.services.access.erased import forget_erased
 from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.intake import IntakeReport, Removals
 from minutebook.services.knowledge.mentions import Mentions
-from minutebook.store.protocol import Tended
 
 ACT = "sync"
 
@@ -74,7 +72,7 @@ _MISSING = (
 
 
 @dataclass(slots=True)
-class SyncReport:
+class SyncReport(IntakeReport):
     """The results of a sync: records sent and taken, conflicts, files that could not be read."""
 
     machine: str = ""
@@ -108,12 +106,7 @@ class MachineSync:
         *,
         decisions_travel: bool,
     ) -> None:
-        self._store = infrastructure.store
-        self._trail = infrastructure.trail
-        self._embeddings = infrastructure.embeddings
-        self._locks = infrastructure.locks
-        self._rules = infrastructure.rules
-        self._randbits = infrastructure.randbits
+        self._of = infrastructure
         self._mentions = mentions
         self._rebuilds = rebuilds
         self._ledger_texts = ledger_texts
@@ -122,14 +115,19 @@ class MachineSync:
         self._name = name
         self._kinds = frozenset(TRAVELLING) - (set() if decisions_travel else {Kind.DECISION})
 
-    def run(self, caller: Caller, remote: Remote, *, compact: bool = False) -> SyncReport:
+    def run(
+        self, caller: Caller, remote: Remote, *, compact: bool = False, again: bool = False
+    ) -> SyncReport:
         """Take in the changes of other machines, and send those made here.
+
+        What was removed here, and comes from a machine that cannot have heard of it, is taken in only `again`: else
+        it goes from the others, too.
 
         Raises Refused if the caller may not take out and bring in a whole store, InvalidInput if the
         store or the remote does not fit, StoreBusy if a sync is under way, StoreError if the remote cannot
         be reached or a file cannot be read or written.
         """
-        with self._exchange(caller, remote) as exchange:
+        with self._exchange(caller, remote, again=again) as exchange:
             exchange.resume()
             exchange.take()
             exchange.send()
@@ -139,9 +137,9 @@ class MachineSync:
             if exchange.marks.has_erased:
                 # The copies of remotes hold the files of before, and free pages what was removed just now.
                 remove_copies(self._work)
-                self._store.upkeep.scrub()
+                self._of.store.upkeep.scrub()
                 exchange.note_erasure(is_open=False)
-        self._embeddings.notify()
+        self._of.embeddings.notify()
         return exchange.report
 
     def compare(self, caller: Caller, remote: Remote) -> MachineComparison:
@@ -150,19 +148,21 @@ class MachineSync:
         Raises as `run` does.
         """
         with self._exchange(caller, remote) as exchange:
-            return compare(self._store, exchange.files, exchange.marks, self._kinds)
+            return compare(self._of.store, exchange.files, exchange.marks, self._kinds)
 
     @contextmanager
-    def _exchange(self, caller: Caller, remote: Remote) -> Iterator["_Exchange"]:
-        with self._trail.audit_refusals(caller, None, ACT, Kind.MEMORY, "sync"):
+    def _exchange(
+        self, caller: Caller, remote: Remote, *, again: bool = False
+    ) -> Iterator["_Exchange"]:
+        with self._of.trail.audit_refusals(caller, None, ACT, Kind.MEMORY, "sync"):
             policy.check_may_export(caller, whole=True)
-            policy.check_may_import(caller, self._rules(), whole=True)
-        rows = SyncRows(self._store.database)
-        if self._store.database.leases is not None:
+            policy.check_may_import(caller, self._of.rules(), whole=True)
+        rows = SyncRows(self._of.store.database)
+        if self._of.store.database.leases is not None:
             raise InvalidInput(
                 "REMOTE", "is for stores in a file; machines that use a server share its store"
             )
-        with self._locks.hold("sync") as held:
+        with self._of.locks.hold("sync") as held:
             if held is None:
                 raise StoreBusy(
                     "another sync of this store is under way; try again when it is done"
@@ -170,34 +170,23 @@ class MachineSync:
             try:
                 remove_copies(self._work, only_begun=True)
                 remote.pull()
-                known = partial(
-                    KnownRecords,
-                    self._store,
-                    rows,
-                    mentions=self._mentions,
-                    randbits=self._randbits,
-                    kinds=self._kinds,
-                    doors=self._doors,
-                )
-                id = identity_of(remote, self._randbits)
-                yield _Exchange(
-                    self._store,
-                    self._trail,
-                    self._rebuilds,
-                    self._ledger_texts,
-                    caller,
-                    remote,
+                id = identity_of(remote, self._of.randbits)
+                known = KnownRecords(
+                    self._of.store,
+                    Removals(self._of, again=again),
                     rows,
                     id,
-                    known(remote=id),
-                    self._work / id,
-                    self._name,
+                    self._mentions,
+                    self._of.randbits,
+                    self._kinds,
+                    self._doors,
                 )
+                yield _Exchange(self, caller, remote, rows, known)
             except OSError as error:
                 place = error.filename or remote.folder
                 raise StoreError(of_system(place, error)) from error
             finally:
-                if self._store.database.key is not None:
+                if self._of.store.database.key is not None:
                     # Copies of what others can read; beside an encrypted store nothing plain is left of them,
                     # though it failed: what was on its way is sent again, under another name.
                     remove_copies(self._work)
@@ -207,32 +196,20 @@ class _Exchange:
     """One sync, which has the store's turn to sync."""
 
     def __init__(
-        self,
-        store: Tended,
-        trail: Trail,
-        rebuilds: Rebuilds,
-        ledger_texts: LedgerTexts,
-        caller: Caller,
-        remote: Remote,
-        rows: SyncRows,
-        id: str,
-        known: KnownRecords,
-        work: Path,
-        name: str,
+        self, of: MachineSync, caller: Caller, remote: Remote, rows: SyncRows, known: KnownRecords
     ) -> None:
-        self._store = store
-        self._trail = trail
-        self._rebuilds = rebuilds
-        self._ledger_texts = ledger_texts
+        self._store, self._trail = of._of.store, of._of.trail
+        self._rebuilds = of._rebuilds
+        self._ledger_texts = of._ledger_texts
         self._caller = caller
         self._remote = remote
         self._rows = rows
-        self._id = id
-        self.files = RemoteFiles(remote.folder, id)
+        self._id = known.remote
+        self.files = RemoteFiles(remote.folder, self._id)
         self._known = known
-        self._work = work
-        self._name = name
-        self.report = SyncReport(known.marks.machine)
+        self._work = of._work / self._id
+        self._name = of._name
+        self.report = SyncReport(machine=known.marks.machine)
 
     @property
     def marks(self) -> Marks:
@@ -343,6 +320,7 @@ class _Exchange:
                     rebuildings[organization].run(self._caller_in(organization))
             taken += len(batch)
             conflicts += found
+            self.report.add(self._known.report)
             self._caller.call.progress(0.0, f"{verified.path.name}: {count_of(taken, 'record')}")
             if is_last:
                 break

@@ -333,9 +333,13 @@ class Trail:
         equal = {"subject": id, "subject_kind": kind, "outcome": trail.DONE}
         about = Filter(organization=organization, equal=equal)
         return any(
-            (each.kind, each.id, each.after) == (kind, id, "")
+            entry.act == trail.ERASE
+            or (entry.before and not entry.after)
+            or any(
+                (each.kind, each.id, each.after) == (kind, id, "")
+                for each in map(Fingerprinted.of, entry.fingerprints)
+            )
             for entry in self._store.find(Entry, about, order=("-number",), limit=1)
-            for each in map(Fingerprinted.of, entry.fingerprints)
         )
 
     def knows(self, record: Record) -> bool:

@@ -22,8 +22,8 @@ from minutebook.domain.records import (
     Kind,
     Record,
 )
-from minutebook.features.archives.exports.note_folder import Agreed, NoteFolder
-from minutebook.features.archives.exports.organization_notes import OrganizationNotes
+from minutebook.features.archives.notes.note_folder import Agreed, NoteFolder
+from minutebook.features.archives.notes.organization_notes import OrganizationNotes
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Records, VisibleMoment
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import (
-    EntityDraft,
     Found,
     MemoryDraft,
     ProposalDraft,
-    RelationDraft,
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.archives import front_matter
+from minutebook.features.archives.notes import front_matter
 from minutebook.features.importers.sources.instructions import PASSED_OVER as PASSED_OVER
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
+from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in
 from minutebook.features.importers.sources.reading.sections import sections_of
 from minutebook.features.importers.sources.reading.values import first_time, unread_times
 
@@ -49,11 +49,10 @@ def is_wanted(path: PurePath) -> bool:
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield for each record an entity and a memory, the records that it supersedes as relations, a proposal while it holds."""
     records = []
-    for file in source.files:
-        record = _record(source, file)
-        if isinstance(record, UnreadPart):
-            yield record
-        elif record is not None:
+    for note in notes_in(source, NoteFile):
+        if isinstance(note, UnreadPart):
+            yield note
+        elif (record := _record(note)) is not None:
             records.append(record)
     folder = _Folder(records)
     for record in records:
@@ -146,15 +145,11 @@ class _Folder:
         return None if named is None else self._by_number.get(named[1].lstrip("0") or "0")
 
 
-def _record(source: ImportSource, file: SourceFile) -> _Record | UnreadPart | None:
+def _record(note: NoteFile) -> _Record | None:
     """Return the record that a file holds; None if it is another text."""
-    text = source.text(file)
-    if isinstance(text, UnreadPart):
-        return text
-    fields, body, first = front_matter.split(text)
-    said = {name.lower(): value for name, value in fields.items()}
+    said = {name.lower(): value for name, value in note.fields.items()}
     title, sections = "", []
-    for headings, _, content in sections_of(body, first):
+    for headings, _, content in sections_of(note.text, note.first):
         title = title or (headings[0] if headings else "")
         kept = content if len(headings) > 1 else _without_fields(content, said)
         if kept:
@@ -162,7 +157,8 @@ def _record(source: ImportSource, file: SourceFile) -> _Record | UnreadPart | No
     if not title or not any(heading.lower() in _HEADINGS for heading, _ in sections):
         return None
     name = _TITLE.sub("", title).strip() or title
-    return _Record(file, name, str(said.pop("status", None) or ""), said, sections, first)
+    state = str(said.pop("status", None) or "")
+    return _Record(note.file, name, state, said, sections, note.first)
 
 
 def _without_fields(text: str, said: dict[str, Any]) -> str:
@@ -179,26 +175,12 @@ def _without_fields(text: str, said: dict[str, Any]) -> str:
 
 def _found(record: _Record, folder: _Folder) -> Iterator[Found]:
     yield from unread_times(record.place, record.fields, "date")
-    yield EntityDraft(
-        key=f"entity\0decision\0{record.title}",
-        place=record.place,
-        program=NAME,
-        name=record.title,
-        type="decision",
-        at=record.at,
-    )
+    yield entity_draft(NAME, record.place, record.title, "decision", at=record.at)
     yield _memory(record, folder)
     for other in folder.superseded(record):
         if other.title != record.title:
-            yield RelationDraft(
-                key=f"relation\0{record.title}\0supersedes\0{other.title}",
-                place=record.place,
-                program=NAME,
-                source=record.title,
-                target=other.title,
-                type="supersedes",
-                at=record.at,
-            )
+            ends = (record.title, "supersedes", other.title)
+            yield relation_draft(NAME, record.place, *ends, at=record.at)
     if record.status in _OPEN and (record.status or front_matter.UNREAD not in record.fields):
         yield _proposal(record, folder)
 

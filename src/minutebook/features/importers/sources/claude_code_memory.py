@@ -1,17 +1,16 @@
 """The notes that Claude Code keeps by itself, a folder a project: an index, `MEMORY.md`, and a file a topic."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
-from minutebook.features.archives import front_matter
 from minutebook.features.importers.sources import claude_code
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.sections import sections_of
+from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in, section_drafts
 from minutebook.features.importers.sources.reading.values import (
     instant_of,
     object_at,
@@ -47,21 +46,22 @@ def is_wanted(path: PurePath) -> bool:
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield a memory each topic, and each section of an index that says more than where topics are."""
     folders: dict[Path, str] = {}
-    for file in source.files:
-        home = _home_of(file.path)
+    for note in notes_in(source, NoteFile):
+        if isinstance(note, UnreadPart):
+            yield note
+            continue
+        file, home = note.file, _home_of(note.file.path)
         if home not in folders:
             folders[home] = folder_of(home)
-        text = source.text(file)
-        if isinstance(text, UnreadPart):
-            yield text
-            continue
-        fields, body, first = front_matter.split(text)
         key = f"{home.name}\0{file.path.relative_to(home).as_posix()}"
         if file.path.name == _INDEX:
-            yield from _of_index(file, key, folders[home], body, first)
-        elif body.strip():
-            yield from unread_times(file.place, object_at(fields, "metadata"), "modified")
-            yield _of_topic(file, key, folders[home], fields, body.strip())
+            # An earlier Claude Code kept all of its notes there.
+            lines = ("" if _INDEX_LINE.fullmatch(each) else each for each in note.text.split("\n"))
+            index = replace(note, fields={}, text="\n".join(lines))
+            yield from section_drafts(index, NAME, MemoryType.FACT, key=key, folder=folders[home])
+        elif body := note.text.strip():
+            yield from unread_times(file.place, object_at(note.fields, "metadata"), "modified")
+            yield _of_topic(file, key, folders[home], note.fields, body)
 
 
 def _of_topic(
@@ -79,28 +79,6 @@ def _of_topic(
         at=instant_of(further.get("modified")) or file.modified,
         metadata={**fields, "path": file.name},
     )
-
-
-def _of_index(
-    file: SourceFile, key: str, folder: str, body: str, first: int
-) -> Iterator[MemoryDraft]:
-    """Yield the sections of an index that say more than where topics are. An earlier Claude Code kept all of its notes there."""
-    lines = ("" if _INDEX_LINE.fullmatch(line) else line for line in body.split("\n"))
-    seen: Counter[str] = Counter()
-    for headings, line, content in sections_of("\n".join(lines), first):
-        path = " › ".join(headings)
-        seen[path] += 1
-        yield MemoryDraft(
-            key=f"{key}\0{path}\0{seen[path]}",
-            place=file.place,
-            program=NAME,
-            folder=folder,
-            content=content,
-            type=MemoryType.FACT,
-            title=" › ".join((_INDEX, *headings)),
-            at=file.modified,
-            metadata={"path": file.name, "line": line, "headings": list(headings)},
-        )
 
 
 def _home_of(path: Path) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
-from minutebook.features.archives.front_matter import plain
+from minutebook.features.archives.notes.front_matter import plain
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,

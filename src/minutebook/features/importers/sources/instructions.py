@@ -1,14 +1,12 @@
 """Instructions that people wrote for agents: CLAUDE.md, AGENTS.md, rules of editors, section by section."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
-from minutebook.features.archives import front_matter
-from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.sections import sections_of
+from minutebook.domain.writing.source_drafts import Found, UnreadPart
+from minutebook.features.importers.sources.reading.files import ImportSource
+from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in, section_drafts
 
 NAME = "instructions"
 
@@ -43,28 +41,11 @@ def is_wanted(path: PurePath) -> bool:
 
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield a memory each section that says something, with path, headings and line."""
-    for file in source.files:
-        text = source.text(file)
-        if isinstance(text, UnreadPart):
-            yield text
-            continue
-        fields, body, first = front_matter.split(text)
-        seen: Counter[str] = Counter()
-        for headings, line, content in sections_of(body, first):
-            path = " › ".join(headings)
-            seen[path] += 1
-            yield MemoryDraft(
-                key=f"{file.name}\0{path}\0{seen[path]}",
-                place=SourcePlace(str(file.path), line),
-                program=NAME,
-                folder=str(file.path.parent),
-                content=content,
-                type=MemoryType.CONVENTION,
-                title=_title(file, headings),
-                at=file.modified,
-                metadata={**fields, "path": file.name, "line": line, "headings": list(headings)},
+    for note in notes_in(source, NoteFile):
+        if isinstance(note, UnreadPart):
+            yield note
+        else:
+            key, folder = note.file.name, str(note.file.path.parent)
+            yield from section_drafts(
+                note, NAME, MemoryType.CONVENTION, key=key, folder=folder, lined=True
             )
-
-
-def _title(file: SourceFile, headings: tuple[str, ...]) -> str:
-    return " › ".join((file.path.name, *headings))

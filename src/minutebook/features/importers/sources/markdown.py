@@ -5,20 +5,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePath, PurePosixPath
-from typing import Any
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import (
-    EntityDraft,
     Found,
     MemoryDraft,
-    RelationDraft,
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.archives import front_matter
-from minutebook.features.archives.exports.note_form import LINKS, MARK
-from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.features.archives.notes import front_matter
+from minutebook.features.archives.notes.note_form import LINKS, MARK
+from minutebook.features.importers.sources.reading.files import ImportSource
+from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
+from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in
 from minutebook.features.importers.sources.reading.sections import fenced_lines
 from minutebook.features.importers.sources.reading.values import (
     first_time,
@@ -63,8 +62,7 @@ def is_wanted(path: PurePath) -> bool:
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield for each note an entity, its text and observations as memories, its links as relations."""
     titles = _titles(source)
-    for file in source.files:
-        note = _note(source, file)
+    for note in notes_in(source, _Note):
         if isinstance(note, UnreadPart):
             yield note
             continue
@@ -75,14 +73,10 @@ def read(source: ImportSource) -> Iterator[Found]:
             yield from _found(note, titles)
 
 
-@dataclass(slots=True)
-class _Note:
-    """A note as it was read; `first` is the number of the first line of its text."""
+@dataclass(frozen=True, slots=True)
+class _Note(NoteFile):
+    """A note as it was read."""
 
-    file: SourceFile
-    fields: Mapping[str, Any]
-    text: str
-    first: int
     kept: list[str] = field(default_factory=list)
     """The lines that are neither observations nor relations."""
 
@@ -119,22 +113,13 @@ class _Note:
         return SourcePlace(str(self.file.path), line)
 
 
-def _note(source: ImportSource, file: SourceFile) -> _Note | UnreadPart:
-    text = source.text(file)
-    if isinstance(text, UnreadPart):
-        return text
-    fields, rest, first = front_matter.split(text)
-    return _Note(file, fields, rest, first)
-
-
 def _titles(source: ImportSource) -> dict[str, str]:
     """Return the title of each note by all that a link may call it."""
     titles: dict[str, str] = {}
-    for file in source.files:
-        note = _note(source, file)
+    for note in notes_in(source, _Note):
         if isinstance(note, UnreadPart):
             continue
-        path = file.name.rpartition(".")[0]
+        path = note.file.name.rpartition(".")[0]
         permalink = note.fields.get("permalink")
         for name in (note.stem, note.title, path, permalink):
             if isinstance(name, str):
@@ -144,7 +129,7 @@ def _titles(source: ImportSource) -> dict[str, str]:
 
 
 def _found(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
-    yield _entity(note, note.title, note.type, note.at)
+    yield entity_draft(NAME, note.place(), note.title, note.type, at=note.at)
     relations: dict[tuple[str, str], int] = {}
     for number, line, is_code in fenced_lines(note.text, note.first):
         if is_code:
@@ -167,27 +152,9 @@ def _found(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
     for (type, target), number in relations.items():
         if target not in known:
             # A link to what nobody has written yet is a node all the same.
-            yield _entity(note, target, "note", None)
+            yield entity_draft(NAME, note.place(), target, "note")
         if target != note.title:
-            yield _relation(note, number, type, target)
-
-
-def _entity(note: _Note, name: str, type: str, at: datetime | None) -> EntityDraft:
-    return EntityDraft(
-        key=f"entity\0{type}\0{name}", place=note.place(), program=NAME, name=name, type=type, at=at
-    )
-
-
-def _relation(note: _Note, line: int, type: str, target: str) -> RelationDraft:
-    return RelationDraft(
-        key=f"relation\0{note.title}\0{type}\0{target}",
-        place=note.place(line),
-        program=NAME,
-        source=note.title,
-        target=target,
-        type=type,
-        at=note.at,
-    )
+            yield relation_draft(NAME, note.place(number), note.title, type, target, at=note.at)
 
 
 def _observation(note: _Note, number: int, line: str) -> MemoryDraft | None:
@@ -259,22 +226,14 @@ def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
         )
     elif kind == "entity":
         description = text.strip("\n")
-        entity = _entity(note, note.title, note.type, note.at)
-        yield EntityDraft(
-            key=entity.key,
-            place=entity.place,
-            program=NAME,
-            name=note.title,
-            type=note.type,
-            description=description or None,
-            at=note.at,
-        )
+        about = {"at": note.at, "description": description or None}
+        yield entity_draft(NAME, note.place(), note.title, note.type, **about)
         for line in links.split("\n"):
             match = _RELATION.fullmatch(line)
             target = None if match is None else _target(match[4], titles)
             if match is not None and target is not None:
                 type = match[1] or match[2] or match[3]
-                yield _relation(note, 0, type, target)
+                yield relation_draft(NAME, note.place(), note.title, type, target, at=note.at)
     else:
         reason = f"a {kind} of an export of Minutebook's own: an archive (`export`) brings it"
         yield UnreadPart(note.place(), reason)

@@ -6,15 +6,14 @@ from typing import Any
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import (
-    EntityDraft,
     Found,
     MemoryDraft,
-    RelationDraft,
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.archives.front_matter import plain
+from minutebook.features.archives.notes.front_matter import plain
 from minutebook.features.importers.sources.reading.files import ImportSource
+from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
 from minutebook.features.importers.sources.reading.values import (
     first_time,
     instant_of,
@@ -117,6 +116,5 @@ def _relation(place: SourcePlace, item: Mapping[str, Any]) -> Iterator[Found]:
         yield UnreadPart(place, "the relation lacks source, relationship or target")
         return
     for name in (source, target):
-        yield EntityDraft(key=f"entity\0{name}", place=place, program=NAME, name=name, type="thing")
-    key = f"relation\0{source}\0{type}\0{target}"
-    yield RelationDraft(key=key, place=place, program=NAME, source=source, target=target, type=type)
+        yield entity_draft(NAME, place, name, "thing")
+    yield relation_draft(NAME, place, source, type, target)

@@ -8,14 +8,13 @@ from typing import Any
 from minutebook.domain.control_characters import cleaned
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import (
-    EntityDraft,
     Found,
     MemoryDraft,
-    RelationDraft,
     SourcePlace,
     UnreadPart,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource
+from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
 from minutebook.features.importers.sources.reading.values import text_at
 
 NAME = "server-memory"
@@ -52,10 +51,7 @@ def _found(place: SourcePlace, item: Any) -> Iterator[Found]:
     elif line.get("type") == "relation" or "relationType" in line:
         source, target, type = (text_at(line, name) for name in ("from", "to", "relationType"))
         if source and target and type:
-            key = f"relation\0{source}\0{type}\0{target}"
-            yield RelationDraft(
-                key=key, place=place, program=NAME, source=source, target=target, type=type
-            )
+            yield relation_draft(NAME, place, source, type, target)
         else:
             yield UnreadPart(place, "the relation lacks from, to or relationType")
     else:
@@ -67,8 +63,7 @@ def _entity(place: SourcePlace, line: Mapping[str, Any]) -> Iterator[Found]:
     if not name:
         yield UnreadPart(place, "the entity has no name")
         return
-    key = f"entity\0{type}\0{name}"
-    yield EntityDraft(key=key, place=place, program=NAME, name=name, type=type or "thing")
+    yield entity_draft(NAME, place, name, type or "thing")
     observations = line.get("observations")
     for each in observations if isinstance(observations, list) else ():
         if isinstance(each, str) and each:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
+from minutebook.disk.sealed_lines import open_plain
 from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
@@ -27,10 +28,6 @@ LARGEST_DOCUMENT = 64 * 2**20
 
 LARGEST_TEXT = 4 * 2**20
 """Bytes of a file of prose, of which memories are made as they stand."""
-
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_BINARY = getattr(os, "O_BINARY", 0)
-
 
 Wanted = Callable[[PurePath], bool]
 """Tells by its path below the source's folder whether a file belongs to the source."""
@@ -225,11 +222,7 @@ _LINK = "it is a link, and may lead out of the folder"
 
 def opened(path: Path) -> BinaryIO:
     """Open a plain file, never the target of a link, and never waiting for a writer."""
-    handle = os.open(path, _FLAGS | _BINARY)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(0, "it is not a plain file")
-    return os.fdopen(handle, "rb")
+    return os.fdopen(open_plain(path), "rb")
 
 
 def _parsed(content: bytes) -> Any:

@@ -25,17 +25,26 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_apart
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
-from minutebook.features.archives.exports import note_form
-from minutebook.features.archives.exports.note_folder import (
+from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
+from minutebook.features.archives.notes import note_form
+from minutebook.features.archives.notes.note_folder import (
     Agreed,
     NoteFolder,
     agreed_on,
     digest_of_memory,
     looks,
 )
-from minutebook.features.archives.exports.organization_notes import OrganizationNotes
-from minutebook.features.notes.note_text import NoteText, draft_of, edits, is_same, parsed
+from minutebook.features.archives.notes.note_text import NoteText, draft_of, edits, is_same, parsed
+from minutebook.features.archives.notes.organization_notes import OrganizationNotes
 from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.intake import (
+    WRITTEN,
+    IntakeReport,
+    Outcome,
+    Removals,
+    Verdict,
+    verdict_on,
+)
 from minutebook.services.knowledge.memories import Memories
 
 log = logging.getLogger(__name__)
@@ -56,8 +65,8 @@ Asked = Callable[[str, str], Deletion]
 
 
 @dataclass(slots=True)
-class NotesReport:
-    """The results of a run, by the names of notes; `left` are those that were left as they are, and why."""
+class NotesReport(IntakeReport):
+    """The results of a run, by the names of notes; those left out are as they were."""
 
     taken: list[str] = field(default_factory=list)
     """Notes whose edits the store took."""
@@ -71,13 +80,18 @@ class NotesReport:
     """Files that were written or removed, since the store changed."""
     conflicts: list[tuple[str, str]] = field(default_factory=list)
     """Notes that were edited on both sides, and the files that hold what they said."""
-    left: list[tuple[str, str]] = field(default_factory=list)
+
+    def note_of(self, name: str, verdict: Verdict) -> None:
+        """Count the verdict on a note."""
+        self.note(verdict, Kind.MEMORY, SourcePlace(name))
+        if verdict.outcome in WRITTEN:
+            (self.added if verdict.outcome is Outcome.NEW else self.taken).append(name)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to tell."""
         parts = (self.taken, self.added, self.forgotten, self.open, self.written, self.conflicts)
-        return not any((*parts, self.left))
+        return not any((*parts, self.left_out))
 
 
 class NoteSync:
@@ -88,8 +102,12 @@ class NoteSync:
         self._trail = infrastructure.trail
         self._memories = memories
 
-    def run(self, caller: Caller, folder: Path, asked: Asked) -> NotesReport:
+    def run(
+        self, caller: Caller, folder: Path, asked: Asked, *, again: bool = False
+    ) -> NotesReport:
         """Take in the edits in a folder, then write the changes of the store.
+
+        What was removed here by its name stays so, unless it is to be taken in `again`.
 
         Raises Refused if the caller may not write, InvalidInput if the folder does not fit, StoreBusy if
         another process is at it, StoreError if a file cannot be written.
@@ -99,7 +117,8 @@ class NoteSync:
         with self._infrastructure.locks.hold(f"notes\0{folder}", 5.0) as held:
             if held is None:
                 raise StoreBusy("another process keeps {folder} in step", folder=folder)
-            work = _Run(self._infrastructure, self._memories, caller, NoteFolder(folder), asked)
+            kept = NoteFolder(folder)
+            work = _Run(self._infrastructure, self._memories, caller, kept, asked, again=again)
             return work.run()
 
     def watch(
@@ -142,7 +161,11 @@ class _Run:
         caller: Caller,
         folder: NoteFolder,
         asked: Asked,
+        *,
+        again: bool,
     ) -> None:
+        self._again = again
+        self._removals = Removals(infrastructure)
         self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._clock = infrastructure.clock
@@ -192,7 +215,7 @@ class _Run:
                 if agreed is not None and note.id is None:
                     self._leave(name, note.unread)
                     continue
-                self.report.left.append((name, note.unread))
+                self.report.leave_out(UnreadPart(SourcePlace(name), note.unread))
             if agreed is not None and note.id == agreed.id:
                 self._edited(name, digest, note, agreed)
                 continue
@@ -202,7 +225,7 @@ class _Run:
             if note.id is not None:
                 moved.setdefault(note.id, []).append((name, note))
             elif note.kind is None:
-                self._new(name, digest, note)
+                self._take_in(name, digest, note, id_apart(digest, self._folder.id, name))
             elif note.kind != "conflict":
                 self._leave(name, f"it is the note of a {note.kind}, which notes do not bring in")
         for id, found in moved.items():
@@ -234,7 +257,11 @@ class _Run:
             return
         memory = self._memory(id)
         if memory is None:
-            self._leave(name, f"there is no memory {id}; remove the line `id` to make it a new one")
+            if self._was_removed(id):
+                self._take_in(name, digest, note, id)
+            else:
+                reason = f"there is no memory {id}; remove the line `id` to make it a new one"
+                self._leave(name, reason)
             return
         # A folder that an export wrote: unedited by the store if the memory is as old as the note says.
         is_same_age = note.fields.get("updated") == rfc3339(memory.updated_at)
@@ -247,6 +274,9 @@ class _Run:
 
     def _edited(self, name: str, digest: str, note: NoteText, agreed: Agreed) -> None:
         memory = self._memory(agreed.id)
+        if memory is None and self._again and self._was_removed(agreed.id):
+            self._take_in(name, digest, note, agreed.id)
+            return
         if memory is None:
             self._set_aside(name, digest, agreed)
             return
@@ -267,11 +297,10 @@ class _Run:
             ):
                 return
             self._taken[name] = digest
-            self.report.taken.append(name)
+            self.report.note_of(name, Verdict(Outcome.CHANGED))
         if ignored := edits(note, written).ignored:
-            self.report.left.append(
-                (name, f"{', '.join(ignored)}: commands change that, notes do not")
-            )
+            reason = f"{', '.join(ignored)}: commands change that, notes do not"
+            self.report.leave_out(UnreadPart(SourcePlace(name), reason))
         self._folder.agreed[agreed.key] = agreed
 
     def _conflict(self, name: str, digest: str, agreed: Agreed) -> None:
@@ -293,22 +322,27 @@ class _Run:
         self._folder.put_beside(beside, note_form.conflict_note(id, name, said).encode())
         return beside
 
-    def _new(self, name: str, digest: str, note: NoteText) -> None:
+    def _take_in(self, name: str, digest: str, note: NoteText, id: str) -> None:
         """Make a memory of a note; again, if this was cut short, the same one."""
         if is_blank(note.whole):
             return
-        id = id_apart(digest, self._folder.id, name)
+        here = self._memory(id)
+        removed = here is None and not self._again and self._was_removed(id)
+        verdict = verdict_on(here, here, was_removed=removed)
+        if verdict.outcome is Outcome.REMOVED:
+            self._leave(name, verdict.reason, Outcome.REMOVED)
+            return
         caller = in_call(self._caller, reason=f"written in {name}")
-        if self._memory(id) is None and not self._attempt(
+        if here is None and not self._attempt(
             name, lambda: self._memories.write(caller, draft_of(note, name, id))
         ):
             return
         memory = self._memory(id)
         if memory is not None:
-            self.report.added.append(name)
+            self.report.note_of(name, Verdict(Outcome.NEW))
             self._taken[name] = digest
             self._folder.agreed[memory.organization, id] = Agreed(
-                "memory", memory.organization, id, name, "", ""
+                "memory", memory.organization, id, name
             )
 
     def _deleted(self) -> None:
@@ -325,7 +359,7 @@ class _Run:
                 continue
             if agreed.record != digest_of_memory(memory):
                 reason = "it was deleted here and its memory was changed: it is written anew"
-                self.report.left.append((agreed.path, reason))
+                self.report.leave_out(UnreadPart(SourcePlace(agreed.path), reason))
                 self._folder.agreed[key] = replace(agreed, file="")
                 continue
             match self._asked(agreed.path, note_form.memory_label(memory)):
@@ -394,9 +428,17 @@ class _Run:
             return False
         return True
 
-    def _leave(self, name: str, reason: str) -> None:
+    def _was_removed(self, id: str) -> bool:
+        try:
+            here = self._memories.read_any(self._caller, id)
+        except NotFound:
+            here = None
+        homes = self._store.seen_by(self._caller).organizations
+        return any(self._removals.tell(Kind.MEMORY, home, id, here) for home in homes)
+
+    def _leave(self, name: str, reason: str, outcome: Outcome = Outcome.LEFT_OUT) -> None:
         self._untouched.add(name)
-        self.report.left.append((name, reason))
+        self.report.note_of(name, Verdict(outcome, reason))
 
 
 def _reason(error: MinutebookError) -> str:

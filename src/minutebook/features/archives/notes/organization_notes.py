@@ -21,9 +21,9 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.features.archives.exports import note_form
-from minutebook.features.archives.exports.note_folder import Agreed, agreed_on
-from minutebook.features.archives.exports.note_form import Target
+from minutebook.features.archives.notes import note_form
+from minutebook.features.archives.notes.note_folder import Agreed, agreed_on
+from minutebook.features.archives.notes.note_form import Target
 from minutebook.services.access.visibility import VisibleMoment
 
 File: TypeAlias = tuple[Agreed, Iterable[bytes]]

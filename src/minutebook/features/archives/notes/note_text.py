@@ -10,8 +10,8 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.metadata import check_metadata
-from minutebook.features.archives import front_matter
-from minutebook.features.archives.exports.note_form import LINKS, MARK
+from minutebook.features.archives.notes import front_matter
+from minutebook.features.archives.notes.note_form import LINKS, MARK
 
 _OURS = frozenset(
     {

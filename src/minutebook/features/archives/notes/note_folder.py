@@ -20,7 +20,7 @@ from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import Memory
-from minutebook.features.archives.exports import note_form
+from minutebook.features.archives.notes import note_form
 
 LOOK_MS = 2000
 """Milliseconds between two looks at a folder that is watched."""

@@ -1,6 +1,6 @@
 """Notes: what is written can be kept in a file, whatever the texts hold."""
 
-from minutebook.features.archives.exports.note_form import Target, link_lines
+from minutebook.features.archives.notes.note_form import Target, link_lines
 
 
 def test_half_a_character_in_a_link_becomes_a_question_mark() -> None:

@@ -9,7 +9,7 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.errors import StoreError
-from minutebook.features.archives.exports.note_folder import NoteFolder
+from minutebook.features.archives.notes.note_folder import NoteFolder
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure import order as erasure_order
 from minutebook.features.hooks import log as hook_log

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.intake import intake_shape
 from minutebook.cli.keyboard import PATH, confirm, is_answered
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import as_json, fields_of, identity
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.notes.services import NoteServices
+from minutebook.features.archives.services import ArchiveServices
 
 if TYPE_CHECKING:
-    from minutebook.features.notes.notes import Deletion, NotesReport
+    from minutebook.features.archives.notes.note_sync import Deletion, NotesReport
 
 _LISTED = 20
 
@@ -33,6 +34,7 @@ _LISTED = 20
     help="What becomes of a memory whose note was deleted. `ask` without a terminal, or with --watch: it "
     "stays, and is told.",
 )
+@click.option("--again", is_flag=True, help="Take in, too, what was removed here.")
 @identity
 @as_json
 def notes(
@@ -40,26 +42,28 @@ def notes(
     folder: Path,
     watch: bool,  # noqa: FBT001
     deletions: str,
+    again: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Write each memory as a note into FOLDER, which Obsidian opens, and take in what you edit there.
 
     A new note becomes a memory. A note that was edited here while its memory changed elsewhere is kept
-    beside it, as NAME.conflict-DATE.md. Notes of entities, decisions and sessions are only shown.
+    beside it, as NAME.conflict-DATE.md. A note of a memory that was removed here is told and left as it is, but
+    --again. Notes of entities, decisions and sessions are only shown.
     """
-    if watch and as_json:
-        raise InvalidInput("--json", "does not go with --watch")
+    if watch and (as_json or again):
+        raise InvalidInput("--again" if again else "--json", "does not go with --watch")
     with opened_here(options) as (app, caller):
         asked = _asking(deletions, can_ask=not watch and not as_json)
         if watch:
             _watch(
-                lambda hear: app.get(NoteServices).note_sync.watch(
+                lambda hear: app.get(ArchiveServices).note_sync.watch(
                     caller, folder.absolute(), asked, hear, threading.Event()
                 )
             )
             return
-        done = app.get(NoteServices).note_sync.run(caller, folder.absolute(), asked)
-    say(fields_of(done), _lines(done), as_json)
+        done = app.get(ArchiveServices).note_sync.run(caller, folder.absolute(), asked, again=again)
+    say({**fields_of(done), **intake_shape(done)}, _lines(done), as_json)
 
 
 def _watch(run: "Callable[[Callable[[NotesReport], None]], None]") -> None:
@@ -77,7 +81,7 @@ def _watch(run: "Callable[[Callable[[NotesReport], None]], None]") -> None:
 
 def _asking(deletions: str, *, can_ask: bool) -> "Callable[[str, str], Deletion]":
     """Return the decider about deleted notes: the option, or the person at the terminal."""
-    from minutebook.features.notes.notes import Deletion
+    from minutebook.features.archives.notes.note_sync import Deletion
 
     def asked(name: str, label: str) -> Deletion:
         if deletions != "ask" or not (can_ask and is_answered()):
@@ -104,8 +108,8 @@ def _lines(done: "NotesReport") -> Iterator[str]:
             f"{name} was deleted, its memory stays: --deletions forget (or keep) decides",
             fg="yellow",
         )
-    for name, reason in done.left[:_LISTED]:
-        yield style(f"{name}: {reason}", fg="yellow")
+    for each in done.left_out[:_LISTED]:
+        yield style(f"{each.place}: {each.reason}", fg="yellow")
 
 
 COMMANDS = (notes,)

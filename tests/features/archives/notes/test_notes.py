@@ -16,19 +16,28 @@ from hypothesis import strategies as st
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory, MemoryType, Role, Version
-from minutebook.features.archives.exports.note_folder import NoteFolder, digest_at
+from minutebook.features.archives.notes.note_folder import NoteFolder, digest_at
+from minutebook.features.archives.notes.note_sync import Deletion, NotesReport
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.notes.notes import Deletion, NotesReport
-from minutebook.features.notes.services import NoteServices
+from minutebook.features.erasure.selection import Choice
+from minutebook.features.erasure.services import ErasureServices
+from minutebook.services.intake import REMOVED_HERE, Outcome
 from tests.examples import examples
-from tests.world import World, everything, ready, wait_until, worlds
+from tests.world import Opener, World, everything, ready, wait_until, worlds
 
 PERSON = Caller(name="ana", role=Role.HUMAN, writes_system=True)
 
 
-def sync(world: World, folder: Path, deletion: Deletion = Deletion.ASK) -> NotesReport:
+def sync(
+    world: World, folder: Path, deletion: Deletion = Deletion.ASK, *, again: bool = False
+) -> NotesReport:
     world.clock.turn()
-    return world.app.get(NoteServices).note_sync.run(PERSON, folder, lambda name, label: deletion)
+    synced = world.app.get(ArchiveServices).note_sync
+    return synced.run(PERSON, folder, lambda name, label: deletion, again=again)
+
+
+def left(report: NotesReport) -> list[tuple[str, str]]:
+    return [(each.place.file, each.reason) for each in report.left_out]
 
 
 def note(folder: Path, start: str = "") -> Path:
@@ -118,7 +127,7 @@ def test_a_note_is_taken_in_whose_front_matter_cannot_be_read(world: World, tmp_
     (tmp_path / "list.md").write_text("---\n- one\n---\nIt opens.\n")
     told = sync(world, tmp_path)
     assert sorted(told.added) == ["list.md", "pier.md"]
-    assert [name for name, reason in told.left if "front matter" in reason] == told.added
+    assert [name for name, reason in left(told) if "front matter" in reason] == told.added
     kept = {each.title: each for each in world.store.find(Memory, everything("default"))}
     assert (kept["Pier: the north"].content, kept["Pier: the north"].metadata["by"]) == (
         "It closes.",
@@ -144,7 +153,7 @@ def test_an_edit_that_is_not_yaml_changes_what_can_be_read(
     edit(note(tmp_path), old, new)
     edit(note(tmp_path), "Tea is green", "Tea is red")
     told = sync(world, tmp_path)
-    assert any("read as text" in reason for _, reason in told.left)
+    assert any("read as text" in reason for _, reason in left(told))
     after = world.memory(id)
     assert (after.content, after.title, after.metadata["depth"]) == (
         "Tea is red",
@@ -159,10 +168,10 @@ def test_a_note_that_lost_its_fields_is_left_as_it_is(world: World, tmp_path: Pa
     sync(world, tmp_path)
     path = note(tmp_path)
     path.write_text(path.read_text().replace("---\n", "---\n- x\n", 1))
-    left = path.read_text()
-    ((name, reason),) = sync(world, tmp_path).left
+    before = path.read_text()
+    ((name, reason),) = left(sync(world, tmp_path))
     assert (name, "not YAML" in reason) == (path.relative_to(tmp_path).as_posix(), True)
-    assert (path.read_text(), world.memory(id).content) == (left, "Tea is green")
+    assert (path.read_text(), world.memory(id).content) == (before, "Tea is green")
 
 
 def test_what_was_edited_on_both_sides_is_kept_twice(world: World, tmp_path: Path) -> None:
@@ -235,6 +244,54 @@ def test_an_edit_of_a_note_whose_memory_is_gone_is_kept(world: World, tmp_path: 
     nothing_more(world, tmp_path)
 
 
+REMOVALS: dict[str, Callable[[World, str], object]] = {
+    "forgotten": lambda world, each: world.app.memories.remove(PERSON, each),
+    "deleted": lambda world, each: world.app.memories.delete(PERSON, each),
+    "erased": lambda world, each: erase(world, each),
+}
+
+
+def erase(world: World, id: str) -> None:
+    erasing = world.app.get(ErasureServices).erasing
+    erasing.erase(PERSON, erasing.find(PERSON, Choice((id,))), backups=False, from_ledger=False)
+
+
+@pytest.mark.needs("erasure")
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_note_of_what_was_removed_here_does_not_bring_it_back_unless_it_is_wanted(
+    opener: Opener, tmp_path: Path, removal: str, is_new: bool
+) -> None:
+    world = opener()
+    sync(world, tmp_path)
+    path = tmp_path / "tea.md"
+    path.write_text("Tea is green")
+    before = path.read_text()
+    sync(world, tmp_path)
+    (memory,) = world.store.find(Memory, everything("default"))
+    copied = before if is_new else path.read_text()
+    REMOVALS[removal](world, memory.id)
+    sync(world, tmp_path)
+    assert not path.exists()
+    # A program that copies folders brings the file back from a machine that has not heard of it.
+    path.write_text(copied)
+    for _ in range(2):
+        report = sync(world, tmp_path)
+        assert left(report) == [("tea.md", REMOVED_HERE)]
+        assert report.counts[Outcome.REMOVED].total() == 1
+        assert path.read_text() == copied
+        assert not [m for m in shown(world) if "green" in m.content]
+    assert sync(world, tmp_path, again=True).added == ["tea.md"]
+    (back,) = shown(world)
+    assert (back.id, back.content) == (memory.id, "Tea is green")
+    nothing_more(world, tmp_path)
+
+
+def shown(world: World) -> list[Memory]:
+    found = world.store.find(Memory, everything("default"))
+    return [each for each in found if each.deleted_at is None]
+
+
 def test_what_stands_after_the_links_is_text(world: World, tmp_path: Path) -> None:
     one, other = world.remember("Tea is green"), world.remember("Tea is hot")
     world.app.links.link(PERSON, one, other)
@@ -270,7 +327,7 @@ def test_a_note_that_cannot_be_taken_is_named_and_left_as_it_is(
     for name, content in bad.items():
         (tmp_path / name).write_bytes(content)
     done = sync(world, tmp_path)
-    assert sorted(name for name, _ in done.left) == sorted(bad)
+    assert sorted(name for name, _ in left(done)) == sorted(bad)
     assert {name: (tmp_path / name).read_bytes() for name in bad} == bad
     assert (world.memory(id).content, world.memory(locked).content) == (
         "Tea is green",
@@ -347,14 +404,14 @@ def test_secrets_are_screened_on_the_way_in(world: World, tmp_path: Path) -> Non
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (tmp_path / "keys.md").write_text(f"The token is {token}")
     caller = replace(PERSON)
-    world.app.get(NoteServices).note_sync.run(caller, tmp_path, lambda name, label: Deletion.ASK)
+    world.app.get(ArchiveServices).note_sync.run(caller, tmp_path, lambda name, label: Deletion.ASK)
     assert "secrets" in caller.call.notes
 
 
 def test_a_viewer_keeps_no_folder_in_step(world: World, tmp_path: Path) -> None:
     viewer = Caller(name="eve", role=Role.VIEWER)
     with pytest.raises(Refused):
-        world.app.get(NoteServices).note_sync.run(
+        world.app.get(ArchiveServices).note_sync.run(
             viewer, tmp_path / "vault", lambda name, label: Deletion.ASK
         )
     assert not (tmp_path / "vault").exists()
@@ -376,7 +433,7 @@ def test_a_watched_folder_follows_both_sides_and_comes_to_rest(
     id = world.remember("Tea is green")
     stop, told = threading.Event(), list[NotesReport]()
     watcher = threading.Thread(
-        target=world.app.get(NoteServices).note_sync.watch,
+        target=world.app.get(ArchiveServices).note_sync.watch,
         args=(PERSON, tmp_path, lambda name, label: Deletion.ASK, told.append, stop),
     )
     watcher.start()
