@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.exports.folder_exports import FolderExported
+from minutebook.features.archives.notes.note_sync import Deletion
 from minutebook.features.archives.services import ArchiveServices
 from tests.world import World
 
@@ -147,6 +149,22 @@ def test_tables_hold_no_formula(filled: World, tmp_path: Path) -> None:
     assert (
         filled.app.get(ArchiveServices).folder_exports.tables(filled.caller, tmp_path).changed == 0
     )
+
+
+def test_tables_and_notes_lie_in_one_folder(filled: World, tmp_path: Path) -> None:
+    exports = filled.app.get(ArchiveServices).folder_exports
+    notes(filled, tmp_path)
+    before = files(tmp_path)
+    assert exports.tables(filled.caller, tmp_path).removed == 0
+    tables = {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")}
+    assert notes(filled, tmp_path).removed == 0
+    person = replace(filled.caller, role=Role.HUMAN, writes_system=True)
+    kept_in_step = filled.app.get(ArchiveServices).note_sync
+    report = kept_in_step.run(person, tmp_path, lambda *_: Deletion.FORGET)
+    assert (report.written, report.forgotten) == ([], [])
+    assert exports.tables(filled.caller, tmp_path).changed == 0
+    assert files(tmp_path) == before
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")} == tables
 
 
 def test_each_exports_what_they_may_see(filled: World, tmp_path: Path) -> None:

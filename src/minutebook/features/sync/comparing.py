@@ -89,7 +89,7 @@ def _replayed(
     files: RemoteFiles, kinds: frozenset[Kind]
 ) -> tuple[dict[Key, str], list[tuple[str, str]]]:
     """Return the digest of each record as all files of the remote have it, and the unreadable files."""
-    snapshots, refused = files.snapshots()
+    snapshots, refused = files.verified("snapshots")
     changes, others = files.verified("changes")
     read = [*snapshots, *changes]
     known: dict[Key, ReplicaState] = {}

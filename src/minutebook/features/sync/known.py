@@ -296,7 +296,7 @@ class KnownRecords:
             return digest_of(line)
         organization, kind, id = key
         if kind is Kind.MEMORY:
-            self._note_taken(organization, id, earlier, shown)
+            self.taken.setdefault(organization, []).append(TakenIn.of(id, earlier, shown))
         if shown is None:
             self._store.delete(CLASSES[kind], organization, id)
             return REMOVED
@@ -305,13 +305,6 @@ class KnownRecords:
         self._store.put(shown)
         self._mentions.note(shown)
         return digest_of(line)
-
-    def _note_taken(
-        self, organization: str, id: str, earlier: Record | None, shown: Record | None
-    ) -> None:
-        before = earlier if isinstance(earlier, Memory) else None
-        after = shown if isinstance(shown, Memory) else None
-        self.taken.setdefault(organization, []).append(TakenIn.of(id, before, after))
 
     def _stays(self, version: Version, going: Collection[tuple[str, str]]) -> bool:
         home, memory = version.organization, version.memory

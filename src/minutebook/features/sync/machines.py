@@ -107,6 +107,7 @@ class MachineSync:
         decisions_travel: bool,
     ) -> None:
         self._of = infrastructure
+        self._trail = infrastructure.trail
         self._mentions = mentions
         self._rebuilds = rebuilds
         self._ledger_texts = ledger_texts
@@ -154,7 +155,7 @@ class MachineSync:
     def _exchange(
         self, caller: Caller, remote: Remote, *, again: bool = False
     ) -> Iterator["_Exchange"]:
-        with self._of.trail.audit_refusals(caller, None, ACT, Kind.MEMORY, "sync"):
+        with self._trail.audit_refusals(caller, None, ACT, Kind.MEMORY, "sync"):
             policy.check_may_export(caller, whole=True)
             policy.check_may_import(caller, self._of.rules(), whole=True)
         rows = SyncRows(self._of.store.database)
@@ -198,7 +199,7 @@ class _Exchange:
     def __init__(
         self, of: MachineSync, caller: Caller, remote: Remote, rows: SyncRows, known: KnownRecords
     ) -> None:
-        self._store, self._trail = of._of.store, of._of.trail
+        self._store, self._trail = of._of.store, of._trail
         self._rebuilds = of._rebuilds
         self._ledger_texts = of._ledger_texts
         self._caller = caller
@@ -245,7 +246,7 @@ class _Exchange:
         refused = self._take_files()
         if not self._lacking():
             return
-        snapshots, self.report.refused = self.files.snapshots()
+        snapshots, self.report.refused = self.files.verified("snapshots")
         for each in snapshots:
             covers = each.header.covers
             if any(covers.get(machine, 0) >= number for machine, number in self._lacking().items()):
@@ -511,7 +512,7 @@ class _Exchange:
             if cut := self.files.cut_short(self.files.covered()):
                 self._remote.publish({}, self._own(), cut)
             return
-        snapshots, _ = self.files.snapshots()
+        snapshots, _ = self.files.verified("snapshots")
         earlier = [each.header.covers for each in snapshots]
         covers = self.marks.published()
         staged = self._work / "snapshot.jsonl"

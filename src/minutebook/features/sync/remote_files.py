@@ -42,10 +42,6 @@ class RemoteFiles:
                 found.setdefault(match[1], {})[int(match[2])] = size
         return found
 
-    def snapshots(self) -> tuple[list[Verified], list[tuple[str, str]]]:
-        """Return the snapshots that hold, and of the others the names and why they do not."""
-        return self.verified("snapshots")
-
     def verified(self, kind: str) -> tuple[list[Verified], list[tuple[str, str]]]:
         """Return the files of a kind that hold, and of the others the names and why they do not."""
         found, refused = list[Verified](), list[tuple[str, str]]()

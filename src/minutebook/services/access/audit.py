@@ -121,9 +121,9 @@ class TakenIn:
     """Whether a person wrote or confirmed that text, on another machine of theirs."""
 
     @classmethod
-    def of(cls, id: str, before: Memory | None, after: Memory | None) -> "TakenIn":
+    def of(cls, id: str, before: Record | None, after: Record | None) -> "TakenIn":
         """Return the change from one state of a memory to another; None where there is none."""
-        texts = (None if each is None else each.text for each in (before, after))
+        texts = (each.text if isinstance(each, Memory) else None for each in (before, after))
         return cls(id, _digests(*texts))
 
 

@@ -22,7 +22,7 @@ from minutebook.domain.records import (
     Kind,
     Record,
 )
-from minutebook.features.archives.notes.note_folder import Agreed, NoteFolder
+from minutebook.features.archives.notes.note_folder import TABLE, Agreed, NoteFolder
 from minutebook.features.archives.notes.organization_notes import OrganizationNotes
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Records, VisibleMoment
@@ -89,7 +89,7 @@ class FolderExports:
             for name in seen.organizations or [home]:
                 self._trail.log(caller, name, "export", Kind.MEMORY, [f"{form}: {folder}"])
             counts = write(moments, target, caller)
-        target.remove_others()
+        target.remove_others(lambda each: (each.kind == TABLE) is (form == "csv"))
         target.save()
         changed = (len(target.written), len(target.removed), tuple(target.kept))
         return FolderExported(folder, counts, *changed)
@@ -115,7 +115,7 @@ def _write_tables(
     counts: Counter[Kind] = Counter()
     for number, kind in enumerate(IN_TABLES):
         caller.call.progress(number / len(IN_TABLES), f"{kind}")
-        folder.write(Agreed(kind, "", "", f"{kind}.csv"), _rows(moments, kind, counts))
+        folder.write(Agreed(TABLE, "", "", f"{kind}.csv"), _rows(moments, kind, counts))
     return counts
 
 

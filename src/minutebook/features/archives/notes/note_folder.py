@@ -9,7 +9,7 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
@@ -30,6 +30,9 @@ MOST_BYTES = 1 << 20
 
 OTHER = "other"
 """The digest of a link, a folder or whatever else is no plain file."""
+
+TABLE = "table"
+"""The kind of a file that is no note; a run for notes leaves it, and one for tables leaves notes."""
 
 _OWN = ".minutebook"
 _STATE = "sync.json"
@@ -165,10 +168,10 @@ class NoteFolder:
                 self.kept.append(agreed.path)
         self.agreed.pop(agreed.key, None)
 
-    def remove_others(self, untouched: Iterable[str] = ()) -> None:
-        """Remove the files of earlier runs that this one would not have there, but those of some paths."""
+    def remove_others(self, among: Callable[[Agreed], bool]) -> None:
+        """Remove those among the files of earlier runs that this one would not have there."""
         for key, agreed in list(self.agreed.items()):
-            if key not in self.shown and agreed.path not in untouched:
+            if key not in self.shown and among(agreed):
                 self.remove(agreed, agreed.file)
 
     def agree(self, agreed: Agreed) -> None:
@@ -340,17 +343,12 @@ def is_plain(path: Path) -> bool:
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     """Read a file of JSON objects; the last line of a process that was killed may be half of one."""
-    with suppress(FileNotFoundError):
-        return list(_objects(path.read_bytes()))
-    return []
-
-
-def _objects(data: bytes) -> Iterator[dict[str, Any]]:
-    for line in data.splitlines():
+    found = []
+    for line in path.read_bytes().splitlines() if path.exists() else ():
         with suppress(ValueError, RecursionError):
-            document = json.loads(line)
-            if isinstance(document, dict):
-                yield document
+            if isinstance(document := json.loads(line), dict):
+                found.append(document)
+    return found
 
 
 def _agreed_of(document: Mapping[str, Any]) -> Agreed | None:

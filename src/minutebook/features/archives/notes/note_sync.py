@@ -28,6 +28,7 @@ from minutebook.domain.records import Kind, Memory
 from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
 from minutebook.features.archives.notes import note_form
 from minutebook.features.archives.notes.note_folder import (
+    TABLE,
     Agreed,
     NoteFolder,
     agreed_on,
@@ -348,7 +349,7 @@ class _Run:
     def _deleted(self) -> None:
         """Ask about notes that are gone."""
         for key, agreed in list(self._folder.agreed.items()):
-            if agreed.path in self._files or key in self._dismissed:
+            if agreed.path in self._files or key in self._dismissed or agreed.kind == TABLE:
                 continue
             if agreed.kind != "memory":
                 del self._folder.agreed[key]
@@ -389,7 +390,9 @@ class _Run:
                         self._write(memory, name, links, known.get(key))
                 for shown, pieces in named.others():
                     self._folder.write(shown, pieces)
-        self._folder.remove_others(self._untouched)
+        self._folder.remove_others(
+            lambda each: each.kind != TABLE and each.path not in self._untouched
+        )
 
     def _write(
         self,
