@@ -86,12 +86,9 @@ def sync(
 
 def _done(done: "SyncReport") -> tuple[object, Iterator[str]]:
     shape = {
-        "machine": done.machine,
-        "sent": done.sent,
-        "taken": done.taken,
+        **{name: getattr(done, name) for name in ("machine", "sent", "taken")},
         "files": dict(done.files),
-        "compacted": done.compacted,
-        "lost": done.lost,
+        **{name: getattr(done, name) for name in ("compacted", "lost")},
         **intake_shape(done),
         "conflicts": [fields_of(each) for each in done.conflicts],
         "refused": [{"file": name, "reason": reason} for name, reason in done.refused],
@@ -108,7 +105,7 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
     if removed := done.counts[Outcome.REMOVED]:
         yield (
             f"{counted(removed)}: removed here before machines met, so not taken in, and removed there at their next "
-            "sync; --again takes such records in."
+            "sync. With --again such records are taken in instead."
         )
     for each in done.conflicts[:_LISTED]:
         what = "removed on one machine and edited on another: the edit stands"

@@ -228,18 +228,18 @@ class KnownRecords:
     ) -> SyncConflict | None:
         here = self.observe(key)
         state, earlier = merge(here, incoming), self._record(key)
-        place = SourcePlace(f"{key[1]} {key[2]}")
         is_erased = is_erased or (self.is_erased(key) and not self._removals.again)
+        # Who brings it has not heard of what was done here.
         is_unheard = not here.context.keys() & incoming.context.keys()
         brought = resolve(incoming).shown if is_unheard else None
         is_removed = brought is not None and self._removals.tell_of(brought, earlier)
         if state.digests != {REMOVED} and (is_erased or is_removed):
             # Whatever was edited meanwhile: the edit that leaves it removed replaces it everywhere.
             kept = None if is_erased else earlier
-            digest = self._keep(key, kept, earlier)
             after = state.edited(self.marks.machine, travelling_line(kept))
-            self._put(key, digest, after, UNSENT)
-            self.report.note(verdict_on(None, earlier, was_removed=True), key[1], place)
+            self._put(key, self._keep(key, kept, earlier), after, UNSENT)
+            verdict = verdict_on(None, earlier, was_removed=is_removed or earlier is None)
+            self.report.note(verdict, key[1], SourcePlace(f"{key[1]} {key[2]}"))
             return None
         if (state.context, _dots(state)) == (here.context, _dots(here)):
             self.report.note(verdict_on(earlier, earlier), key[1])

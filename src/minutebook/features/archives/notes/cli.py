@@ -11,7 +11,7 @@ from minutebook.cli.intake import intake_shape
 from minutebook.cli.keyboard import PATH, confirm, is_answered
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, style
-from minutebook.cli.terminal import as_json, fields_of, identity
+from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.archives.services import ArchiveServices
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from minutebook.features.archives.notes.note_sync import Deletion, NotesReport
 
 _LISTED = 20
+_NAMED = ("taken", "added", "forgotten", "open", "written", "conflicts")
+"""The lists of notes in a report."""
 
 
 @click.command(short_help="Keep a folder of Markdown notes in step, both ways.")
@@ -63,7 +65,8 @@ def notes(
             )
             return
         done = app.get(ArchiveServices).note_sync.run(caller, folder.absolute(), asked, again=again)
-    say({**fields_of(done), **intake_shape(done)}, _lines(done), as_json)
+    shape = {**intake_shape(done), **{name: getattr(done, name) for name in _NAMED}}
+    say(shape, _lines(done), as_json)
 
 
 def _watch(run: "Callable[[Callable[[NotesReport], None]], None]") -> None:
