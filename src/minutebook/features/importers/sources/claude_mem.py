@@ -1,6 +1,5 @@
 """The records of claude-mem: observations, summaries of sessions, prompts and directives of its SQLite file."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from minutebook.features.importers.sources.reading.conversation import (
     Message,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, UsualPlace
-from minutebook.features.importers.sources.reading.values import instant_of, text_at
+from minutebook.features.importers.sources.reading.values import instant_of, text_at, unpacked
 from minutebook.store.foreign_sqlite import ForeignDatabase
 
 NAME = "claude-mem"
@@ -143,10 +142,5 @@ def _at(row: Mapping[str, Any]) -> datetime | None:
 
 def _listed(value: object) -> list[str]:
     """Return the texts of a column that holds a JSON list of them."""
-    if not isinstance(value, str) or not value.startswith("["):
-        return []
-    try:
-        read = json.loads(value)
-    except (ValueError, RecursionError):
-        return []
-    return [str(plain(each)) for each in read]
+    read = unpacked(value)
+    return [str(plain(each)) for each in read] if isinstance(read, list) else []

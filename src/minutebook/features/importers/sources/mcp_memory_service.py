@@ -1,6 +1,5 @@
 """Memories of mcp-memory-service: its SQLite file, or the JSON that it exports."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import PurePath
@@ -16,6 +15,7 @@ from minutebook.features.importers.sources.reading.values import (
     instant_of,
     objects_at,
     text_at,
+    unpacked,
     unread_times,
 )
 from minutebook.store.foreign_sqlite import ForeignDatabase
@@ -109,12 +109,7 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
 
 def _metadata(value: object) -> dict[str, Any]:
     """Return metadata, which the database keeps as JSON; any other value stays as a text."""
-    if isinstance(value, str) and value:
-        try:
-            read = json.loads(value)
-        except (ValueError, RecursionError):
-            return {"metadata": plain(value)}
-        value = read if isinstance(read, dict) else {"metadata": read}
-    return (
-        {str(name): plain(each) for name, each in value.items()} if isinstance(value, dict) else {}
-    )
+    read = unpacked(value)
+    if isinstance(value, str) and value and not isinstance(read, dict):
+        read = {"metadata": read}
+    return plain(read) if isinstance(read, dict) else {}

@@ -137,6 +137,14 @@ def unread_times(
             yield UnreadPart(place, f"the time in `{name}` cannot be read: {shown(value)[:60]!r}")
 
 
+def unpacked(value: object) -> Any:
+    """Return the value of a text that is JSON; any other value as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+
+
 def shown(value: object) -> str:
     """Return a value as text: a text as it is, anything else as JSON."""
     if isinstance(value, str):
