@@ -18,7 +18,7 @@ FEATURE = Feature(
     commands={
         "Take out and bring in": {
             ".cli": ("export", "backup", "restore"),
-            ".notes.cli": ("notes",),
+            ".notes_cli": ("notes",),
         }
     },
     page_parts={
