@@ -193,7 +193,8 @@ def files(at: House) -> Iterator[tuple[str, str]]:
     for form in FORMS:
         out = at.folder / f"out {form}"
         at.command("export", "--format", form, str(out))
-        for path in [out] if out.is_file() else out.rglob("*.*"):
+        # What the folder's writer notes beside them is for no reader.
+        for path in [out] if out.is_file() else out.rglob("[!.]*.[mc][ds]*"):
             text = path.read_text("utf-8")
             rows = csv.reader(io.StringIO(text)) if form == "csv" else ()
             lines = [" ".join(",".join(row).split()) for row in rows]
