@@ -25,6 +25,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from benchmarks import public_sets
 from benchmarks.fit_revisions import labelled
 from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
 from benchmarks.quality import OURS, PUBLIC
@@ -35,7 +36,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.bench import datasets, metrics, runs
+from minutebook.features.bench import metrics, runs
 from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
 from minutebook.features.bench.metrics import interval
 from minutebook.features.hooks.services import HookServices
@@ -68,7 +69,7 @@ def _row(name: str, values: Sequence[float]) -> tuple[Cell, ...]:
 def revisions_of(part: str, step: int) -> Dataset:
     """Return stores of some pairs among notes, each pair with its question."""
     rows = labelled(part)[::step]
-    (notes,) = datasets.read(OURS / "notes.jsonl").collections
+    (notes,) = public_sets.read(OURS / "notes.jsonl").collections
     beside = [
         replace(each, at=_BEGAN + timedelta(days=day % 60))
         for day, each in enumerate(notes.documents[: NOTES // step])
@@ -201,7 +202,7 @@ def _keep(app: App, document: Document) -> str:
 
 def chats(path: Path, models: Models, step: int) -> Table:
     """Ask reports of faults of what chats decided, through `recall` and by the hook."""
-    (ours,) = datasets.read(path).collections
+    (ours,) = public_sets.read(path).collections
     documents = [*_other_turns(step), *ours.documents]
     groups: dict[str, list[dict[str, float]]] = {}
     response = {each.id: each.response for each in ours.documents}
@@ -256,7 +257,7 @@ def _other_turns(step: int) -> Iterator[Document]:
 
 def prompts(models: Models) -> Table:
     """Ask the hook LoCoMo's questions, and those of the conversation before."""
-    collections = datasets.read(LOCOMO).collections
+    collections = public_sets.read(LOCOMO).collections
     known, strange, sizes = [], [], []
     for number, each in enumerate(collections):
         with filled(each.documents, models) as store:

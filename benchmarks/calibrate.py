@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import public_sets
 from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import load
@@ -262,7 +263,7 @@ def fitted(sets: dict[str, list[Scored]], model: str) -> dict[str, Any]:
 
 def read(path: Path, count: int) -> Dataset:
     """Read a set with at most so many questions of each category."""
-    return datasets.sampled(datasets.read(path), count)
+    return datasets.sampled(public_sets.read(path), count)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import public_sets
 from benchmarks.calibrate import ANSWER_WEIGHT, Floats, logistic_fit, mean
 from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
@@ -193,7 +194,7 @@ def main() -> None:
     if missing := [str(path) for path, _, _ in chosen.values() if not path.exists()]:
         raise SystemExit(f"there is no {', '.join(missing)}; --quick does without")
     sets = {
-        name: list(asked_of(datasets.sampled(datasets.read(path, split=split), count)))
+        name: list(asked_of(datasets.sampled(public_sets.read(path, split=split), count)))
         for name, (path, split, count) in chosen.items()
     }
     slope, middle = fitted({name: each for name, each in sets.items() if name != HELD_OUT})

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks import public_sets
 from benchmarks.measure import asked
 from benchmarks.quality import PUBLIC
 from minutebook.app import open_app
@@ -62,7 +63,7 @@ def main() -> None:
     if not LOCOMO.exists():
         print(f"left out: there is no {LOCOMO}")
         return
-    dataset = datasets.read(LOCOMO)
+    dataset = public_sets.read(LOCOMO)
     collections = dataset.collections
     if given.quick:
         collections = datasets.sampled(dataset, 4).collections[:1]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks import public_sets
 from benchmarks.measure import RESULTS, ROOT, asked
 from minutebook.config import load
 from minutebook.features.bench import datasets, metrics, report, runs
@@ -48,7 +49,7 @@ def measured(sets: dict[Path, int | None], *, is_small: bool) -> report.Report:
         if not path.exists():
             print(f"left out: there is no {path}")
             continue
-        whole = datasets.read(path)
+        whole = public_sets.read(path)
         changes = path.with_name(f"{path.stem}-updates.json")
         if changes.exists():
             whole = with_changes(whole, json.loads(changes.read_text(encoding="utf-8")))

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import public_sets
 from benchmarks.measure import DATA
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.domain.records import CodeChunk
@@ -81,7 +82,7 @@ def beam(count: int) -> Texts:
 
 
 def _talks(name: str, path: Path, count: int, chosen: Callable[[tuple[str, ...]], bool]) -> Texts:
-    dataset = datasets.read(path)
+    dataset = public_sets.read(path)
     texts, talks = dict[str, str](), dict[str, str]()
     queries = list[Query]()
     for collection in dataset.collections:
@@ -98,7 +99,7 @@ def _talks(name: str, path: Path, count: int, chosen: Callable[[tuple[str, ...]]
 def notes(split: str | None = None) -> Texts:
     """Short notes, questions on them, and questions of the same kind that none of them answers."""
     texts, queries = dict[str, str](), list[Query]()
-    for collection in datasets.read(OURS / "notes.jsonl", split=split).collections:
+    for collection in public_sets.read(OURS / "notes.jsonl", split=split).collections:
         texts |= {each.id: each.text for each in collection.documents}
         queries += [Query(each.text, frozenset(each.relevant)) for each in collection.queries]
     return Texts("notes", texts, dict.fromkeys(texts, ""), queries)
@@ -120,7 +121,7 @@ def statements(count: int) -> Texts:
 def technical() -> Texts:
     """Decisions with questions on them, relations and the turns of technical talk."""
     texts, queries = dict[str, str](), list[Query]()
-    for collection in datasets.read(OURS / "relations.jsonl").collections:
+    for collection in public_sets.read(OURS / "relations.jsonl").collections:
         # Questions on relations are answered by way of the graph.
         texts |= {f"{collection.name} {each.id}": each.text for each in collection.documents}
     rows = _lines(OURS / "decision_questions.jsonl")
@@ -137,7 +138,7 @@ def technical() -> Texts:
 def xquad(count: int) -> Texts:
     """Paragraphs of an encyclopedia in five languages, and questions in twelve."""
     texts, queries = dict[str, str](), list[Query]()
-    for collection in datasets.read(PUBLIC / "xquad-dev.json").collections:
+    for collection in public_sets.read(PUBLIC / "xquad-dev.json").collections:
         of = collection.name
         texts |= {f"{of} {each.id}": each.text for each in collection.documents}
         groups = dict[str, list[datasets.Query]]()
@@ -157,7 +158,7 @@ def xquad(count: int) -> Texts:
 
 def cosqa() -> Texts:
     """Functions, and web queries that they answer."""
-    found = datasets.read(PUBLIC / "cosqa-dev.json").collections[0]
+    found = public_sets.read(PUBLIC / "cosqa-dev.json").collections[0]
     texts = {each.id: each.text for each in found.documents}
     queries = [Query(each.text, frozenset(each.relevant), "", "code") for each in found.queries]
     return Texts("code", texts, dict.fromkeys(texts, ""), queries)

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import public_sets
 from minutebook.domain.errors import InvalidInput
 from minutebook.embedding.protocol import unit
-from minutebook.features.bench import datasets
 from minutebook.features.models.built_in import builtin
 from minutebook.features.models.built_in.english import EnglishModel
 from minutebook.features.models.built_in.model_files import Floats
@@ -77,7 +77,7 @@ def texts_of(path: Path) -> Iterator[str]:
     name, kind = str(path), path.suffix
     try:
         if kind in _DATA:
-            for collection in datasets.read(path).collections:
+            for collection in public_sets.read(path).collections:
                 yield from (each.text for each in collection.documents)
                 yield from (each.text for each in collection.queries)
         elif _LEFT_OUT.search(name):

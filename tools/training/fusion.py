@@ -11,6 +11,7 @@ from unittest import mock
 
 import numpy as np
 
+from benchmarks import public_sets
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import Settings
 from minutebook.embedding.protocol import Embedded
@@ -66,7 +67,7 @@ def of_files(folder: Path) -> Iterator[None]:
 def asked(path: Path, settings: Settings) -> list[float]:
     """Return NDCG@10 of each question of a set through `recall`, or the tool that asks of code."""
     group, most = SETS[path]
-    found = runs.run(datasets.sampled(datasets.read(path), most), settings, _unheard)
+    found = runs.run(datasets.sampled(public_sets.read(path), most), settings, _unheard)
     return [
         score(each.outcomes[found.main].ranked, each.query.relevant)["NDCG@10"]
         for each in found.results

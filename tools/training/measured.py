@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from benchmarks import public_sets
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.features.bench import datasets
 from minutebook.features.bench.datasets import Collection, Query
@@ -16,7 +17,7 @@ STORES = 5
 
 def _pools(path: Path, group: str = "", most: int = 10_000) -> Iterator[Pool]:
     """Yield the stores of a data set with the questions of a group that have an answer there."""
-    for each in datasets.sampled(datasets.read(path), most).collections:
+    for each in datasets.sampled(public_sets.read(path), most).collections:
         queries = [query for query in each.queries if not group or group in query.groups]
         if queries:
             yield _pool(each, queries)

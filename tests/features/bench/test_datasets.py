@@ -7,96 +7,9 @@ import pytest
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType
-from minutebook.features.bench.datasets import Document, Query, read, sampled
+from minutebook.features.bench.datasets import read, sampled
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
-
-LOCOMO = [
-    {
-        "sample_id": "small",
-        "conversation": {
-            "speaker_a": "Ada",
-            "session_1_date_time": "1:56 pm on 8 May, 2023",
-            "session_1": [
-                {"speaker": "Ada", "dia_id": "D1:1", "text": "My sister plays the cello."},
-                {
-                    "speaker": "Ben",
-                    "dia_id": "D1:2",
-                    "text": "Look at this one!",
-                    "blip_caption": "a lighthouse",
-                },
-            ],
-            "session_2": [
-                {"speaker": "Ada", "dia_id": "D2:1", "text": "I sold the car last week."},
-                {"speaker": "Ben", "dia_id": "D2:2", "text": "The train is cheaper anyway."},
-            ],
-        },
-        "qa": [
-            {"question": "Who plays the cello?", "evidence": ["D1:1"], "category": 4},
-            {
-                "question": "Which lighthouse did Ben show?",
-                "evidence": ["D1:2; D9:9", "D2:2,D1:2"],
-                "category": 5,
-            },
-            {"question": "What was never said?", "evidence": ["D:7"], "category": 4},
-            {"question": "Nothing?", "evidence": [], "category": 3},
-        ],
-    }
-]
-
-LONGMEMEVAL = [
-    {
-        "question_id": "q1",
-        "question_type": "multi-session",
-        "question": "What do I drink?",
-        "haystack_session_ids": ["s1", "s2"],
-        "haystack_sessions": [
-            [
-                {"role": "user", "content": "I drink tea.", "has_answer": True},
-                {"role": "assistant", "content": "Noted."},
-            ],
-            [{"role": "user", "content": "Good night."}],
-        ],
-        "answer_session_ids": ["s1"],
-    },
-    {
-        "question_id": "q2_abs",
-        "question_type": "multi-session",
-        "question": "What do I eat?",
-        "haystack_session_ids": ["s3"],
-        "haystack_sessions": [[{"role": "user", "content": "I drink tea."}]],
-        "answer_session_ids": ["s3"],
-    },
-]
-
-XQUAD = [
-    {
-        "text": "The bridge is long.",
-        "translations": {"de": "Die Brücke ist lang."},
-        "questions": [{"en": "How long?", "de": "Wie lang?", "tr": "Ne kadar uzun?"}],
-    }
-]
-
-SQUAD = {
-    "data": [
-        {
-            "paragraphs": [
-                {
-                    "context": "The bridge is long.",
-                    "qas": [
-                        {"id": "a", "question": "How long?", "answers": []},
-                        {"id": "b", "question": "Who?", "is_impossible": True},
-                    ],
-                }
-            ]
-        }
-    ]
-}
-
-COSQA = [
-    {"query": "add two numbers", "code": "def add(a, b): return a + b", "id": "one"},
-    {"query": "sum of two", "code": "def add(a, b): return a + b", "id": "two"},
-]
 
 LINES = [
     {"document": "tea", "text": "Ada drinks tea.", "type": "preference", "store": "home"},
@@ -124,70 +37,6 @@ def written(folder: Path, told: Any, *, lines: bool = False) -> Path:
     return path
 
 
-def test_a_conversation_is_read_with_captions_and_sessions(tmp_path: Path) -> None:
-    dataset = read(written(tmp_path, LOCOMO))
-    (small,) = dataset.collections
-    assert dataset.form == "locomo"
-    assert small.documents[1] == Document(
-        id="D1:2", text="Ben: Look at this one! [shares: a lighthouse]", session="session_1"
-    )
-    assert small.session_of["D2:1"] == "session_2"
-
-
-def test_evidence_is_split_and_what_names_no_turn_is_counted(tmp_path: Path) -> None:
-    dataset = read(written(tmp_path, LOCOMO))
-    cello, lighthouse = dataset.collections[0].queries
-    assert cello.groups == ("1–4", "4 single-hop")
-    assert (cello.relevant, cello.sessions) == ({"D1:1": 1}, frozenset())
-    assert lighthouse.relevant == {"D1:2": 1, "D2:2": 1}
-    assert lighthouse.groups == ("5 adversarial",)
-    assert dataset.left_out == {"questions without evidence": 2, "evidence that names no turn": 2}
-
-
-def test_each_question_of_longmemeval_has_its_own_store(tmp_path: Path) -> None:
-    first, second = read(written(tmp_path, LONGMEMEVAL)).collections
-    assert [each.text for each in first.documents] == [
-        "user: I drink tea.",
-        "assistant: Noted.",
-        "user: Good night.",
-    ]
-    assert first.queries[0] == Query(
-        id="q1",
-        text="What do I drink?",
-        relevant={"s1 0": 1},
-        groups=("multi-session",),
-        sessions=frozenset({"s1"}),
-    )
-    assert (second.queries[0].relevant, second.queries[0].groups) == ({}, ("abstention",))
-
-
-def test_questions_of_all_languages_are_asked_of_english_and_some_within_their_own(
-    tmp_path: Path,
-) -> None:
-    english, german = read(written(tmp_path, XQUAD)).collections
-    assert [(each.text, each.groups) for each in english.queries] == [
-        ("How long?", ("of English paragraphs", "en → en")),
-        ("Wie lang?", ("of English paragraphs", "de → en")),
-        ("Ne kadar uzun?", ("of English paragraphs", "tr → en")),
-    ]
-    assert [(each.text, each.groups) for each in german.queries] == [
-        ("Wie lang?", ("within one language", "de → de"))
-    ]
-    assert german.documents[0].text == "Die Brücke ist lang."
-
-
-def test_a_question_of_squad_without_an_answer_is_kept(tmp_path: Path) -> None:
-    (whole,) = read(written(tmp_path, SQUAD)).collections
-    assert [each.relevant for each in whole.queries] == [{"p0": 1}, {}]
-
-
-def test_a_function_that_answers_two_questions_is_one_document(tmp_path: Path) -> None:
-    (whole,) = read(written(tmp_path, COSQA)).collections
-    assert len(whole.documents) == 1
-    assert whole.is_code
-    assert [each.relevant for each in whole.queries] == [{"f0": 1}, {"f0": 1}]
-
-
 def test_lines_name_documents_questions_entities_and_relations(tmp_path: Path) -> None:
     (home,) = read(written(tmp_path, LINES, lines=True)).collections
     assert home.name == "home"
@@ -208,13 +57,16 @@ def test_a_split_keeps_its_questions_and_all_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "reason"),
     [
-        ([{"nothing": 1}], "no known form"),
-        ([], "no known form"),
+        ([{"nothing": 1}], "holds no question"),
+        ([], "holds no question"),
         (LINES[:2], "holds no question"),
         ([*LINES, {"query": "q3", "text": "?", "relevant": ["car", "gone"]}], "unknown documents"),
         ([LINES[0], LINES[0]], "two documents"),
         ([*LINES[:4], {"relation": "knows", "from": "ada", "to": "x"}], "unknown entities"),
-        ([{"query": "q", "text": "?"}], "not in the form lines: KeyError 'relevant'"),
+        (
+            [{"query": "q", "text": "?"}],
+            "as docs/guides/bench.md describes it: KeyError 'relevant'",
+        ),
         ([{"document": "a", "text": "b", "type": "novel"}], "novel"),
     ],
 )
@@ -222,7 +74,7 @@ def test_a_set_that_is_not_in_order_is_refused_with_the_reason(
     tmp_path: Path, told: list[Any], reason: str
 ) -> None:
     with pytest.raises(InvalidInput, match=reason) as refused:
-        read(written(tmp_path, told, lines=True), None)
+        read(written(tmp_path, told, lines=True))
     assert "set.json" in str(refused.value)
 
 

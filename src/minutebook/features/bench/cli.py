@@ -10,41 +10,34 @@ from minutebook.cli.opening import settings_of
 from minutebook.cli.printing import echo, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import identity
-from minutebook.features.bench.datasets import FORMS, read, sampled
+from minutebook.features.bench.datasets import read, sampled
 
 
 @click.command(short_help="Measure how well search finds, on data sets of yours.")
 @click.argument("paths", nargs=-1, required=True, type=PATH)
-@click.option(
-    "--form", type=click.Choice(list(FORMS)), help="Of the files, where they do not show it."
-)
-@click.option("--split", help="Only questions marked with it, in files of lines: dev, test…")
+@click.option("--split", help="Only questions marked with it: dev, test…")
 @click.option(
     "--sample", type=click.IntRange(1), help="At most so many questions of each category."
 )
 @click.option("--json", "as_json", type=PATH, help="Write all figures here.")
-@click.option("--svg", type=PATH, help="Draw quality against time here.")
 @identity
 def bench(
     options: dict[str, str],
     paths: tuple[Path, ...],
-    form: str | None,
     split: str | None,
     sample: int | None,
     as_json: Path | None,
-    svg: Path | None,
 ) -> None:
     """Measure search on the data sets PATH…, in stores of their own; yours stay as they are.
 
-    Reads LoCoMo, LongMemEval, CoSQA, SQuAD and XQuAD, and files of JSON lines as
-    docs/guides/bench.md describes them.
+    Each is a file of JSON lines as docs/guides/bench.md describes them.
     """
     from minutebook.features.bench import report, runs
 
     settings = settings_of(options)
     done = []
     for path in paths:
-        dataset = read(path, form, split)
+        dataset = read(path, split)
         if sample is not None:
             dataset = sampled(dataset, sample)
         with (
@@ -61,8 +54,6 @@ def bench(
         as_json.write_text(
             json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
         )
-    if svg is not None:
-        svg.write_text(report.picture(figures), encoding="utf-8")
 
 
 COMMANDS = (bench,)

@@ -1,11 +1,9 @@
-"""Read sets of documents and questions: LoCoMo, LongMemEval, CoSQA, XQuAD and SQuAD, JSON lines."""
+"""Read sets of documents and questions, an object of JSON a line."""
 
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +83,27 @@ class Dataset:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def read(path: Path, form: str | None = None, split: str | None = None) -> Dataset:
-    """Read a data set, in the form that its first object shows if none is named.
+def read(path: Path, split: str | None = None) -> Dataset:
+    """Read a data set of JSON lines.
 
     `split` keeps the questions that are marked with it. Raises InvalidInput for a file that cannot be
-    read, is of no known form, or holds no question.
+    read, is in another form, or holds no question.
     """
+    rows = rows_of(path)
+    try:
+        dataset = _lines(path.stem, _kept(rows, split))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        remedy = "is not as docs/guides/bench.md describes it: {name} {error}"
+        raise InvalidInput(str(path), remedy, name=type(error).__name__, error=error) from error
+    if not any(collection.queries for collection in dataset.collections):
+        if split:
+            raise InvalidInput(str(path), "holds no question of the split {split}", split=split)
+        raise InvalidInput(str(path), "holds no question")
+    return dataset
+
+
+def rows_of(path: Path) -> list[Any]:
+    """Return the objects of a file of JSON or JSON lines. Raises InvalidInput if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -99,24 +112,7 @@ def read(path: Path, form: str | None = None, split: str | None = None) -> Datas
         raise InvalidInput(
             str(path), "cannot be read: it is not UTF-8 ({reason})", reason=error.reason
         ) from error
-    rows = _parsed(path, text)
-    form = form or _form_of(rows)
-    if form is None:
-        raise InvalidInput(
-            str(path), "is of no known form; name it with --form: {names}", names=", ".join(FORMS)
-        )
-    try:
-        dataset = FORMS[form](path.stem, _kept(rows, split) if form == "lines" else rows)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        remedy = "is not in the form {form}: {name} {error}"
-        raise InvalidInput(
-            str(path), remedy, form=form, name=type(error).__name__, error=error
-        ) from error
-    if not any(collection.queries for collection in dataset.collections):
-        if split:
-            raise InvalidInput(str(path), "holds no question of the split {split}", split=split)
-        raise InvalidInput(str(path), "holds no question")
-    return dataset
+    return _parsed(path, text)
 
 
 def sampled(dataset: Dataset, count: int) -> Dataset:
@@ -162,169 +158,11 @@ def _parsed_line(path: Path, number: int, line: str) -> Any:
         ) from error
 
 
-def _form_of(data: Sequence[Any]) -> str | None:
-    """Tell the form by the fields of the first object."""
-    first = data[0] if data and isinstance(data[0], dict) else {}
-    signs = {
-        "locomo": {"conversation", "qa"},
-        "longmemeval": {"haystack_sessions", "question"},
-        "xquad": {"translations", "questions"},
-        "squad": {"paragraphs"},
-        "cosqa": {"code"},
-    }
-    for form, names in signs.items():
-        if names <= first.keys():
-            return form
-    return "lines" if first.keys() & {"document", "query", "entity", "relation"} else None
-
-
 def _kept(rows: list[Any], split: str | None) -> list[Any]:
     """Return the lines without the questions of other splits; an unmarked question is in none."""
     if split is None:
         return rows
     return [row for row in rows if "query" not in row or row.get("split") == split]
-
-
-_LOCOMO_CATEGORIES = {
-    1: "1 multi-hop",
-    2: "2 temporal",
-    3: "3 open-domain",
-    4: "4 single-hop",
-    5: "5 adversarial",
-}
-
-
-def _locomo(name: str, rows: list[Any]) -> Dataset:
-    """LoCoMo (Maharana et al., 2024): a collection a conversation, a document a turn.
-
-    A turn with a picture ends in its caption. An evidence id that names no turn is left out, and so
-    is a question that has no other.
-    """
-    collections, without, unknown = [], 0, 0
-    for row in rows:
-        turns = {
-            turn["dia_id"]: Document(id=turn["dia_id"], text=_said(turn), session=session)
-            for session, spoken in row["conversation"].items()
-            if re.fullmatch(r"session_\d+", session)
-            for turn in spoken
-        }
-        queries = []
-        for number, entry in enumerate(row["qa"]):
-            named = [id for text in entry["evidence"] for id in re.split(r"[;,\s]+", text) if id]
-            evidence = {id: 1.0 for id in named if id in turns}
-            unknown += sum(id not in turns for id in named)
-            without += not evidence
-            category = entry["category"]
-            groups = (*(("1–4",) if category < 5 else ()), _LOCOMO_CATEGORIES[category])
-            if evidence:
-                id = f"{row['sample_id']} {number}"
-                queries.append(
-                    Query(id=id, text=entry["question"], relevant=evidence, groups=groups)
-                )
-        collections.append(
-            Collection(name=row["sample_id"], documents=list(turns.values()), queries=queries)
-        )
-    left_out = {"questions without evidence": without, "evidence that names no turn": unknown}
-    return Dataset(name, "locomo", collections, left_out)
-
-
-def _said(turn: Mapping[str, Any]) -> str:
-    caption = turn.get("blip_caption")
-    line = f"{turn['speaker']}: {turn['text']}"
-    return f"{line} [shares: {caption}]" if caption else line
-
-
-def _longmemeval(name: str, rows: list[Any]) -> Dataset:
-    """LongMemEval (Wu et al., 2024): a collection a question, a document a turn.
-
-    Turns are relevant that are marked `has_answer`; a question whose id ends in `_abs` has no answer.
-    """
-    collections, unmarked = [], 0
-    for row in rows:
-        documents: list[Document] = []
-        relevant: dict[str, float] = {}
-        for session, spoken in zip(
-            row["haystack_session_ids"], row["haystack_sessions"], strict=True
-        ):
-            for number, turn in enumerate(spoken):
-                id = f"{session} {number}"
-                text = f"{turn['role']}: {turn['content']}"
-                documents.append(Document(id=id, text=text, session=session))
-                if turn.get("has_answer"):
-                    relevant[id] = 1.0
-        abstains = row["question_id"].endswith("_abs")
-        if not relevant and not abstains:
-            unmarked += 1
-            continue
-        query = Query(
-            id=row["question_id"],
-            text=row["question"],
-            relevant={} if abstains else relevant,
-            groups=("abstention" if abstains else row["question_type"],),
-            sessions=frozenset() if abstains else frozenset(row["answer_session_ids"]),
-        )
-        collections.append(
-            Collection(name=row["question_id"], documents=documents, queries=[query])
-        )
-    return Dataset(name, "longmemeval", collections, {"questions without a marked turn": unmarked})
-
-
-def _cosqa(name: str, rows: list[Any]) -> Dataset:
-    """CoSQA (Huang et al., 2021): a question a function; all functions of the file are the pool."""
-    documents: dict[str, Document] = {}
-    queries = []
-    for number, row in enumerate(rows):
-        code = documents.setdefault(row["code"], Document(id=f"f{number}", text=row["code"]))
-        id = str(row.get("id") or row.get("idx") or number)
-        text = row["query"] if "query" in row else row["doc"]
-        queries.append(Query(id=id, text=text, relevant={code.id: 1.0}))
-    collection = Collection(
-        name=name, documents=list(documents.values()), queries=queries, is_code=True
-    )
-    return Dataset(name, "cosqa", [collection])
-
-
-def _squad(name: str, rows: list[Any]) -> Dataset:
-    """SQuAD (Rajpurkar et al., 2016) and XQuAD as published: paragraphs, each with its questions."""
-    documents: list[Document] = []
-    queries: list[Query] = []
-    for paragraph in chain.from_iterable(article["paragraphs"] for article in rows):
-        id = f"p{len(documents)}"
-        documents.append(Document(id=id, text=paragraph["context"]))
-        for entry in paragraph["qas"]:
-            relevant = {} if entry.get("is_impossible") else {id: 1.0}
-            queries.append(Query(id=entry["id"], text=entry["question"], relevant=relevant))
-    return Dataset(name, "squad", [Collection(name=name, documents=documents, queries=queries)])
-
-
-def _xquad(name: str, rows: list[Any]) -> Dataset:
-    """XQuAD (Artetxe et al., 2020) by paragraph: a text, `translations` and `questions` by language.
-
-    Questions of every language are asked of the English paragraphs, and those of a translated
-    language of the paragraphs in it.
-    """
-    languages = list(dict.fromkeys(code for row in rows for code in row["translations"]))
-    collections = []
-    for language in ("en", *languages):
-        documents: list[Document] = []
-        queries: list[Query] = []
-        for index, row in enumerate(rows):
-            id = f"p{index}"
-            text = row["text"] if language == "en" else row["translations"][language]
-            documents.append(Document(id=id, text=text))
-            for number, question in enumerate(row["questions"]):
-                for code in question if language == "en" else [language]:
-                    way = "of English paragraphs" if language == "en" else "within one language"
-                    queries.append(
-                        Query(
-                            id=f"{id} {number} {code}",
-                            text=question[code],
-                            relevant={id: 1.0},
-                            groups=(way, f"{code} → {language}"),
-                        )
-                    )
-        collections.append(Collection(name=language, documents=documents, queries=queries))
-    return Dataset(name, "xquad", collections)
 
 
 def _lines(name: str, rows: list[Any]) -> Dataset:
@@ -396,14 +234,3 @@ def _check_names(collection: Collection) -> None:
     ends = {end for source, _, target in collection.relations for end in (source, target)}
     if missing := ends - collection.entities.keys():
         raise ValueError(f"relations name unknown entities: {', '.join(missing)}")
-
-
-FORMS: Mapping[str, Callable[[str, list[Any]], Dataset]] = {
-    "locomo": _locomo,
-    "longmemeval": _longmemeval,
-    "cosqa": _cosqa,
-    "squad": _squad,
-    "xquad": _xquad,
-    "lines": _lines,
-}
-"""The forms that can be read, by name."""

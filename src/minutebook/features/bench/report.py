@@ -1,6 +1,5 @@
-"""Sum up a run: figures with their intervals, as data, as a table, as a picture."""
+"""Sum up a run: figures with their intervals, as data, as a table."""
 
-import math
 import os
 import platform
 import statistics
@@ -310,71 +309,3 @@ def _separation_lines(separation: Mapping[str, Any] | None) -> Iterator[str]:
                 f"{100 * figures['kept'][0]:.1f} %, doubted {100 * figures['doubted'][0]:.1f} %; without one doubted "
                 f"{100 * figures['doubted_without'][0]:.1f} %"
             )
-
-
-WIDTH, HEIGHT = 300, 230
-"""Of one panel, in pixels."""
-
-_LEFT, _TOP, _RIGHT, _BOTTOM = 46, 34, 20, 40
-_COLOURS = ("#777777", "#3b6ea5", "#b07a1f", "#b3262e")
-
-
-def picture(results: Mapping[str, Any]) -> str:
-    """Draw NDCG@10 against the median time of a call as SVG, a panel a set, intervals as bars."""
-    sets = results["sets"]
-    columns = min(3, max(1, len(sets)))
-    rows = math.ceil(len(sets) / columns)
-    size = f'width="{columns * WIDTH}" height="{rows * HEIGHT}"'
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
-        '<rect width="100%" height="100%" fill="white"/>',
-    ]
-    for index, each in enumerate(sets):
-        x, y = index % columns * WIDTH, index // columns * HEIGHT
-        lines += [f'<g transform="translate({x} {y})">', *_panel(each), "</g>"]
-    return "\n".join([*lines, "</svg>", ""])
-
-
-def _panel(results: Mapping[str, Any]) -> Iterator[str]:
-    points = [
-        (system, results["cost"][system]["median_ms"], figures["NDCG@10"])
-        for system, figures in results["levels"]["document"][ALL]["systems"].items()
-    ]
-    lowest: float = math.floor(10 * min(low for *_, (_, low, _) in points)) / 10
-    highest: float = max(lowest + 0.1, math.ceil(10 * max(high for *_, (*_, high) in points)) / 10)
-    last: float = 1.25 * max(wall for _, wall, _ in points)
-
-    def across(wall: float) -> float:
-        return _LEFT + (WIDTH - _LEFT - _RIGHT) * wall / last
-
-    def down(value: float) -> float:
-        return _TOP + (HEIGHT - _TOP - _BOTTOM) * (highest - value) / (highest - lowest)
-
-    yield f'<text x="{_LEFT}" y="18" font-weight="bold">{_escaped(results["name"])}</text>'
-    for step in range(round(10 * lowest), round(10 * highest) + 1):
-        y = down(step / 10)
-        yield f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>'
-        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{10 * step}</text>'
-    for part in (0.0, 0.5, 1.0):
-        x = across(part * last)
-        yield (f'<text x="{x:.1f}" y="{HEIGHT - 24}" text-anchor="middle">{part * last:.1f}</text>')
-    yield (
-        f'<text x="{_LEFT}" y="{HEIGHT - 8}">NDCG@10, per cent, against the median call in ms</text>'
-    )
-    for number, (system, wall, (value, low, high)) in enumerate(points):
-        x, colour = across(wall), _COLOURS[number % len(_COLOURS)]
-        yield (
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{down(low):.1f}" y2="{down(high):.1f}" '
-            f'stroke="{colour}"/>'
-        )
-        yield f'<circle cx="{x:.1f}" cy="{down(value):.1f}" r="4" fill="{colour}"/>'
-        end = ' text-anchor="end"' if x > WIDTH / 2 else ""
-        shift = -7 if end else 7
-        yield (
-            f'<text x="{x + shift:.1f}" y="{down(value) - 5:.1f}" fill="{colour}"{end}>'
-            f"{_escaped(system)}</text>"
-        )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
