@@ -24,8 +24,8 @@ from minutebook.config import environment, settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from minutebook.features.code.services import CodeServices
-from minutebook.features.demo.demo_store import fill
 from minutebook.features.ledger.services import LedgerServices
+from tools.demo_store import fill
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 ENDS = datetime(2026, 6, 30, 12, tzinfo=UTC)

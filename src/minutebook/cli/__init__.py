@@ -40,7 +40,6 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Look after it": {
         "minutebook.cli.commands.upkeep": ("status", "doctor"),
         "minutebook.cli.commands.settings": ("settings",),
-        "minutebook.cli.commands.where": ("where",),
         "minutebook.cli.commands.daemon": ("daemon",),
     },
 }

@@ -3,7 +3,6 @@
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +20,6 @@ from minutebook.features.install.clients import (
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.machine import Places
 
-NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
 COMMAND = ["/opt/mine book/bin/minutebook", "serve"]
 HOME, PROJECT = Path("/home/zoë k"), Path("/work/my project")
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -44,7 +42,6 @@ def install(
     *,
     command: Sequence[str] = COMMAND,
     environment: Mapping[str, str] = NOTHING,
-    now: datetime = NOW,
     server_name: str = "minutebook",
 ) -> Installation:
     planned = plan(
@@ -53,7 +50,6 @@ def install(
         environment=environment,
         scope=scope_of(client),
         places=here,
-        now=now,
         server_name=server_name,
     )
     apply(planned)
@@ -67,7 +63,6 @@ def install_remote(client: str, here: Places, url: str, variable: str | None) ->
         token_variable=variable,
         scope=scope_of(client),
         places=here,
-        now=NOW,
     )
     apply(planned)
     return planned

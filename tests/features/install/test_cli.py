@@ -51,7 +51,7 @@ def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Pa
     assert after(entry["args"], "--agent") == "cursor"
     assert "is as it should be" in run("install", "cursor").output
     assert run("install", "cursor", "--remove").exit_code == 0
-    assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
+    assert not path.parent.exists()
 
 
 @pytest.mark.needs("catalog")

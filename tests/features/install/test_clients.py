@@ -3,7 +3,6 @@ import os
 import re
 import stat
 import sys
-from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from tests.features.install.installing import (
     COMMAND,
     FORMS,
     HOME,
-    NOW,
     PLATFORMS,
     PROJECT,
     install,
@@ -136,12 +134,12 @@ def test_the_entry_goes_into_the_file_that_is_there(
     beside = fresh.with_suffix(".jsonc")
     beside.write_text(text)
     command = {"command": COMMAND, "environment": {}}
-    entered = plan(client, **command, scope=scope, places=here, now=NOW)  # type: ignore[arg-type]
+    entered = plan(client, **command, scope=scope, places=here)  # type: ignore[arg-type]
     apply(entered)
     assert entered.path.name == (other or name)
     if other is not None:
         assert beside.read_text().startswith('{\n  // mine\n  "model": "x",')
-        apply(plan_removal(client, scope=scope, places=here, now=NOW))
+        apply(plan_removal(client, scope=scope, places=here))
         assert "minutebook" not in beside.read_text()
         fresh.write_text("{}")
         assert location(CLIENTS[client], scope, here) == fresh
@@ -213,7 +211,7 @@ def test_without_variables_the_entry_has_no_table_of_them(here: Places, client: 
 def test_installing_twice_changes_nothing_the_second_time(here: Places, client: str) -> None:
     first = install(client, here, environment={"A": "1"})
     stamp = first.path.stat().st_mtime_ns
-    second = install(client, here, environment={"A": "1"}, now=NOW + timedelta(hours=1))
+    second = install(client, here, environment={"A": "1"})
     assert first.changed
     assert not second.changed
     assert second.backup is None
@@ -227,17 +225,16 @@ def test_removing_takes_out_what_installing_put_in_and_nothing_else(
 ) -> None:
     other = install(client, here, server_name="other", command=["/bin/other"])
     install(client, here)
-    at = NOW + timedelta(hours=1)
-    removal = plan_removal(client, scope=scope_of(client), places=here, now=at)
+    removal = plan_removal(client, scope=scope_of(client), places=here)
     apply(removal)
     assert other.path.read_text(encoding="utf-8").strip() == other.after.strip()
-    again = plan_removal(client, scope=scope_of(client), places=here, now=NOW)
+    again = plan_removal(client, scope=scope_of(client), places=here)
     assert not again.changed
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_removing_where_there_is_no_file_makes_none(here: Places, client: str) -> None:
-    removal = plan_removal(client, scope=scope_of(client), places=here, now=NOW)
+    removal = plan_removal(client, scope=scope_of(client), places=here)
     apply(removal)
     assert not removal.changed
     assert not removal.path.exists()
@@ -264,39 +261,6 @@ def test_what_a_person_added_to_the_entry_stays(here: Places) -> None:
         "envFile": ".env",
         "type": "stdio",
     }
-
-
-def test_the_earlier_file_is_kept_beside_the_new_one_with_its_bytes_and_permissions(
-    here: Places,
-) -> None:
-    path = here.home / ".claude.json"
-    path.write_bytes(b'{"a": 1.50}\r\n')
-    path.chmod(0o640)
-    planned = install("claude-code", here)
-    backup = here.home / ".claude.json.20260301T123005Z.bak"
-    assert planned.backup == backup
-    assert backup.read_bytes() == b'{"a": 1.50}\r\n'
-    assert stat.S_IMODE(backup.stat().st_mode) == 0o640
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert sorted(found.name for found in here.home.iterdir()) == [path.name, backup.name]
-
-
-def test_the_name_of_a_backup_tells_universal_time_whatever_zone_was_given(here: Places) -> None:
-    (here.home / ".claude.json").write_text("{}")
-    local = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
-    backup = install("claude-code", here, now=local).backup
-    assert backup == here.home / ".claude.json.20260301T123005Z.bak"
-
-
-def test_an_earlier_backup_is_never_overwritten(here: Places) -> None:
-    path = here.home / ".claude.json"
-    path.write_text("{}")
-    install("claude-code", here)
-    entered = path.read_text()
-    install("claude-code", here, command=["/bin/new"])
-    kept = [each.read_text() for each in path.parent.glob("*.bak")]
-    assert sorted(kept) == sorted(["{}", entered])
-    assert json.loads(path.read_text())["mcpServers"]["minutebook"]["command"] == "/bin/new"
 
 
 def test_a_new_file_is_its_owners_alone(here: Places) -> None:
@@ -373,9 +337,7 @@ def test_a_layout_that_only_a_person_can_edit_is_refused_with_what_to_add(here: 
 def test_a_file_that_changed_after_planning_is_not_overwritten(here: Places) -> None:
     path = here.home / ".claude.json"
     path.write_text('{"a": 1}')
-    planned = plan(
-        "claude-code", command=COMMAND, environment={}, scope="user", places=here, now=NOW
-    )
+    planned = plan("claude-code", command=COMMAND, environment={}, scope="user", places=here)
     path.write_text('{"a": 2}')
     with pytest.raises(Conflict):
         apply(planned)
@@ -440,7 +402,7 @@ def test_an_entry_that_lets_the_working_directory_run_code_is_found_and_mended(
     )
     options = " --project" * (scope_of(client) == "project")
     assert f"`minutebook install {client}{options} --name minutebook`" in found.remedy
-    install(client, here, now=NOW + timedelta(seconds=1))
+    install(client, here)
     assert unsafe_entries(here) == []
 
 

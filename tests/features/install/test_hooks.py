@@ -14,7 +14,6 @@ from minutebook.features.install.clients import Installation, Scope, apply, loca
 from minutebook.features.install.hooks import plan_hooks
 from minutebook.features.install.known_hooks import HOOKS, Form
 from minutebook.machine import Places
-from tests.world import NOON
 
 EVENTS = HOOKS["claude-code"].events
 LISTED = [name for name, client in HOOKS.items() if client.form is not Form.PLUGIN]
@@ -33,9 +32,7 @@ def places(tmp_path: Path) -> Places:
 def plan(
     client: str, places: Places, *, remove: bool = False, scope: Scope = "user"
 ) -> Installation:
-    return plan_hooks(
-        client, command=command(client), scope=scope, places=places, now=NOON, remove=remove
-    )
+    return plan_hooks(client, command=command(client), scope=scope, places=places, remove=remove)
 
 
 def changed(
@@ -165,9 +162,9 @@ def test_settings_that_are_none_are_refused_and_stay(places: Places, text: str) 
 
 def test_a_client_without_hooks_is_named(places: Places) -> None:
     with pytest.raises(InvalidInput, match=r"one that has hooks: claude-code.*Zed has none"):
-        plan_hooks("zed", command=["minutebook"], scope="user", places=places, now=NOON)
+        plan_hooks("zed", command=["minutebook"], scope="user", places=places)
     with pytest.raises(InvalidInput, match="one that has hooks: claude-code"):
-        plan_hooks("nothing", command=["minutebook"], scope="user", places=places, now=NOON)
+        plan_hooks("nothing", command=["minutebook"], scope="user", places=places)
 
 
 def test_the_variables_of_transcripts_are_those_of_the_readers() -> None:

@@ -1,7 +1,6 @@
 """Entries that lead a client to a server elsewhere; and the guide that names them all."""
 
 import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from minutebook.features.install.known_clients import CLIENTS
 from minutebook.machine import Places
 from tests.features.install.installing import (
     FORMS,
-    NOW,
     TEAM,
     install,
     install_remote,
@@ -84,7 +82,7 @@ def test_a_server_of_ones_own_is_not_made_a_teams_nor_the_other_way(
     install(client, here)
     with pytest.raises(Conflict, match="is a local server"):
         install_remote(client, here, TEAM, None)
-    removal = plan_removal(client, scope="user", places=here, now=NOW + timedelta(hours=1))
+    removal = plan_removal(client, scope="user", places=here)
     apply(removal)
     install_remote(client, here, TEAM, None)
     with pytest.raises(Conflict, match="is a remote server"):

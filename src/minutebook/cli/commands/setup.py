@@ -72,26 +72,28 @@ class SetupRun:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A feature's steps: when they are offered; each is made once the one before it was decided."""
+    """A feature's steps, and those that take it away again: when they are offered; each is made once the one before it was decided."""
 
     stage: Stage
     offers: Callable[[SetupRun], Iterable[Offer]]
+    removals: Callable[[SetupRun], Iterable[Offer]] = lambda run: ()
 
 
 @click.command(short_help="Connect this machine's clients; bring in their sessions.")
 @click.option("--yes", is_flag=True, help="Take every step that is offered; ask nothing.")
 @click.option("--dry-run", is_flag=True, help="Show the steps; take none.")
+@click.option("--remove", is_flag=True, help="Take Minutebook out of every client again.")
 @identity
-def setup(options: dict[str, str], yes: bool, dry_run: bool) -> None:  # noqa: FBT001
+def setup(options: dict[str, str], yes: bool, dry_run: bool, remove: bool) -> None:  # noqa: FBT001
     """Enter Minutebook into the clients of this machine, and bring in the sessions that they kept.
 
-    Each step is shown and asked for by itself. Run it again at any time: it says which clients have it.
+    Each step is shown and asked for by itself. Run it again at any time: it says which clients have it. With
+    --remove each client's files are again as they were; what was remembered stays.
     """
     run = SetupRun(options, only_looks=dry_run)
-    offered = sorted(loaded("setup"), key=lambda steps: steps.stage)
     seen, taken = set[Stage](), 0
-    for steps in offered:
-        for step in steps.offers(run):
+    for steps in sorted(loaded("setup"), key=lambda steps: steps.stage):
+        for step in (steps.removals if remove else steps.offers)(run):
             seen.add(steps.stage)
             echo(style(step.subject, bold=True), *(f"  {line}" for line in step.lines))
             if step.work is None or dry_run:
@@ -101,13 +103,25 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool) -> None:  # noqa: F
                 taken += 1
     if dry_run:
         echo("Nothing was done.")
+    elif remove:
+        echo(
+            f"What was remembered stays in {run.settings.home}."
+            if taken
+            else "Nothing was taken out."
+        )
     elif Stage.CLIENTS not in seen:
-        echo("No client that we know is on this machine. `minutebook install --help` names them.")
+        echo(
+            "No client that we know is on this machine. `minutebook install` lists them,",
+            'or begin with `minutebook remember "…"`.',
+        )
     elif taken:
         # The first session would begin before a daemon that it starts itself: its hooks and tools would be late.
         if Invocation(options, (), environment()).wants_daemon:
             start_daemon(options)
-        echo("Now ask your agent to remember something. `minutebook ui` shows all that is kept.")
+        echo(
+            "Now ask your agent to remember something, or begin with `minutebook remember`.",
+            "`minutebook ui` shows all that is kept.",
+        )
 
 
 def _is_wanted(step: Offer) -> bool:

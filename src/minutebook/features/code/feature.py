@@ -13,7 +13,10 @@ FEATURE = Feature(
     lists=".services:listed_source",
     on_reset=".services:removed",
     examples={"index .": "let agents find this folder's code"},
-    commands={"Code": {".cli": ("index", "code", "projects")}},
+    commands={
+        "Code": {".cli": ("index", "code", "projects")},
+        "Look after it": {".where": ("where",)},
+    },
     pages=".pages.register:PAGES",
     page_parts={"health.below": {"code/health.html": ".pages.register:projects_of"}},
 )

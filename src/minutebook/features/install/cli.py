@@ -15,18 +15,20 @@ from minutebook.cli.terminal import serving
 from minutebook.config import Settings, environment, load, option_of, settings_with, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.served import agent_tools, default_options
 from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
 from minutebook.machine import places_here
 
 if TYPE_CHECKING:
     from minutebook.features.install.clients import Installation, Scope
+    from minutebook.features.install.originals import Originals
 
 _FOLDERS = "scope_from_folder"
 
 
 @click.command(short_help="Enter Minutebook into a client's configuration.")
-@click.argument("client")
+@click.argument("client", required=False)
 @click.option("--project", is_flag=True, help="Write this folder's configuration, not yours.")
 @click.option("--name", "server_name", default="minutebook", show_default=True)
 @click.option("--contract", "contracts", multiple=True, help="Contract to serve; may be repeated.")
@@ -47,7 +49,7 @@ _FOLDERS = "scope_from_folder"
 @serving
 def install(
     options: dict[str, str],
-    client: str,
+    client: str | None,
     project: bool,  # noqa: FBT001
     server_name: str,
     contracts: tuple[str, ...],
@@ -63,27 +65,30 @@ def install(
     roo, continue, opencode, goose, junie, kiro or amp. What else the configuration holds stays; the file
     as it was is kept beside it. What the client writes is recorded under its name; --agent chooses another.
     """
-    from minutebook.features.install.known_hooks import HOOKS
+    from minutebook.features.install.originals import Originals
 
+    if client is None:
+        list_clients()
+        return []
     if url is None and token_env is not None:
         raise InvalidInput(
             "--token-env", "needs --url: a server that the client starts takes no token"
         )
     entry = ClientEntry(options, client, contracts, server_name, "project" if project else "user")
+    originals = Originals(load(options).home)
     plans = []
     if remove and not hooks:
-        plans += entry.removals(is_project=project)
+        plans = entry.removals(is_project=project)
     elif url is not None:
         plans.append(entry.remote(url, token_env))
     elif not remove:
         plans.append(entry.local())
-    # A file that is another client's, too, goes only where hooks are named.
-    has_own = client in HOOKS and HOOKS[client].command_name == client
-    if hooks or (remove and has_own):
+    if hooks:
         hooked = entry.hooks(remove=remove, earlier=plans, url=url, token_variable=token_env)
-        plans = _joined(plans, hooked)
+        plans = joined(plans, hooked)
     served = entry.served() if url is None and not remove else ""
-    apply_plans(plans, served, dry_run=dry_run)
+    plans = [originals.settled(each) for each in plans]
+    apply_plans(originals, plans, served, dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
     return [
@@ -91,7 +96,7 @@ def install(
             "client": each.client,
             "path": each.path,
             "changed": each.changed and not dry_run,
-            "removed": each.is_removed,
+            "removed": each.is_deleted,
             "backup": each.backup,
         }
         for each in plans
@@ -116,23 +121,31 @@ class ClientEntry:
         self._given: dict[str, Any] = {
             "scope": scope,
             "places": places_here(),
-            "now": datetime.now(UTC),
         }
         self._named = {**self._given, "server_name": server_name}
 
     def removals(self, *, is_project: bool) -> "list[Installation]":
-        """Plan that the entry goes, and of a user's the skill and permission, too."""
+        """Plan that the entry and its hooks go, and of a user's the skill and permission, too."""
         from minutebook.features.install import clients
+        from minutebook.features.install.known_hooks import HOOKS
         from minutebook.features.install.reading_aids import plan_permission, plan_skill
 
+        places = self._given["places"]
         plans = [clients.plan_removal(self._client, **self._named)]
-        if is_project:
+        if not is_project:
+            aids = (
+                plan(self._client, places, remove=True) for plan in (plan_permission, plan_skill)
+            )
+            plans += [each for each in aids if each is not None]
+        if self._client not in HOOKS:
             return plans
-        places, now = self._given["places"], self._given["now"]
-        beside = (
-            plan(self._client, places, now, remove=True) for plan in (plan_permission, plan_skill)
-        )
-        return plans + [each for each in beside if each is not None and each.changed]
+        # A file of hooks that is another client's, too, goes with the last of them.
+        owner = HOOKS[self._client].command_name
+        entered = {each.client.name for each in clients.set_up(places) if each.names}
+        if owner != self._client and owner in entered:
+            return plans
+        hooked = self.hooks(remove=True, earlier=plans, url=None, token_variable=None)
+        return joined(plans, hooked)
 
     def remote(self, url: str, token_variable: str | None) -> "Installation":
         """Plan an entry of a server at a URL. Raises InvalidInput for a setting that the server decides itself."""
@@ -167,7 +180,7 @@ class ClientEntry:
         if not hooks:
             return [server]
         hooked = self.hooks(remove=False, earlier=[server], url=None, token_variable=None)
-        return _joined([server], hooked)
+        return joined([server], hooked)
 
     def served(self) -> str:
         """Name the tools that the client is served, for a person."""
@@ -226,32 +239,44 @@ def _unstated_options(
     return {name: value for name, value in defaults.items() if name not in said}
 
 
-def _joined(plans: "Sequence[Installation]", hooked: "Installation") -> "list[Installation]":
+def joined(plans: "Sequence[Installation]", hooked: "Installation") -> "list[Installation]":
     """Return plans with that of hooks, which takes the place of one of the same file."""
     return [*(each for each in plans if each.path != hooked.path), hooked]
 
 
-def apply_plans(plans: "Sequence[Installation]", served: str, *, dry_run: bool) -> None:
+def apply_plans(
+    originals: "Originals", plans: "Sequence[Installation]", served: str, *, dry_run: bool
+) -> None:
     """Show the changes of a client's files, or make them; `served` is said with the first."""
     for number, plan in enumerate(plans):
-        _apply(plan, "" if number else served, dry_run=dry_run)
+        if dry_run and plan.changed:
+            _show_difference(plan.before or "", plan.after, plan.path)
+            echo("Nothing was written.")
+            continue
+        if not dry_run:
+            originals.apply(plan, datetime.now(UTC))
+        if plan.changed:
+            kept = f" The file as it was: {plan.backup}" if plan.backup is not None else ""
+            done = "Removed" if plan.is_deleted else "Wrote"
+            echo(f"{style(f'{done} {plan.path}.', fg='green')}{kept}")
+            echo(
+                *filter(None, [body(" ".join(filter(None, ("" if number else served, plan.note))))])
+            )
+        elif not plan.removes:
+            echo(f"{plan.path} is as it should be.")
+    if plans and plans[0].removes and not any(plan.changed for plan in plans):
+        echo(f"Nothing of Minutebook is in {CLIENTS[plans[0].client].title}.")
 
 
-def _apply(plan: "Installation", served: str, *, dry_run: bool) -> None:
-    """Show a change of a client's file, or make it and name the tools that are served."""
-    from minutebook.features.install import clients
-
-    if not plan.changed:
-        echo(f"{plan.path} is as it should be.")
-    elif dry_run:
-        _show_difference(plan.before or "", plan.after, plan.path)
-        echo("Nothing was written.")
-    else:
-        clients.apply(plan)
-        done = "Removed" if plan.is_removed else "Wrote"
-        kept = f" The file as it was: {plan.backup}" if plan.backup is not None else ""
-        echo(f"{style(f'{done} {plan.path}.', fg='green')}{kept}")
-        echo(body(" ".join(filter(None, (served, plan.note)))))
+def list_clients() -> None:
+    """List the clients that are known, and the commands that connect them."""
+    width = max(map(len, CLIENTS))
+    echo(*(f"{name:<{width}}  {client.title}" for name, client in CLIENTS.items()))
+    echo(
+        "",
+        "`minutebook setup` finds those that are on this machine, and asks of each;",
+        "`minutebook install CLIENT` enters one.",
+    )
 
 
 def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:

@@ -10,8 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import chain, count, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -37,22 +36,24 @@ _PRIVATE = 0o600
 class Installation:
     """One client's configuration file before and after; `before` is None where there is no file.
 
-    `backup` is where the earlier text will be kept; None when there is none to keep. `is_removed` tells
-    that the file, which is ours alone, goes.
+    `parts` name what of ours is entered, or taken out where `removes` is set. `backup` is where the earlier text
+    will be kept; None when there is none to keep. `is_deleted` tells that the file goes.
     """
 
     client: str
     path: Path
     before: str | None
     after: str
-    backup: Path | None
     note: str
-    is_removed: bool = False
+    parts: frozenset[str]
+    removes: bool = False
+    backup: Path | None = None
+    is_deleted: bool = False
 
     @property
     def changed(self) -> bool:
-        """Tell whether applying it would write anything."""
-        return self.after != (self.before or "")
+        """Tell whether applying it would write or delete anything."""
+        return self.after != (self.before or "") or (self.is_deleted and self.before is not None)
 
 
 def plan(
@@ -62,7 +63,6 @@ def plan(
     environment: Mapping[str, str],
     scope: Scope,
     places: Places,
-    now: datetime,
     server_name: str = "minutebook",
 ) -> Installation:
     """Work out the configuration that makes a client start `command` as an MCP server.
@@ -74,7 +74,7 @@ def plan(
     """
     found = _client(client)
     entry = _entry(found, server_name, command, environment)
-    return _plan(found, entry, _REMOTE_KEYS, scope, places, now, server_name)
+    return _plan(found, entry, _REMOTE_KEYS, scope, places, server_name)
 
 
 def plan_remote(
@@ -84,7 +84,6 @@ def plan_remote(
     token_variable: str | None,
     scope: Scope,
     places: Places,
-    now: datetime,
     server_name: str = "minutebook",
 ) -> Installation:
     """Work out the configuration that leads a client to a server by its URL, as `plan` does.
@@ -95,7 +94,7 @@ def plan_remote(
     """
     found = _client(client)
     entry = _remote_entry(found, server_name, url, token_variable)
-    return _plan(found, entry, _LOCAL_KEYS, scope, places, now, server_name)
+    return _plan(found, entry, _LOCAL_KEYS, scope, places, server_name)
 
 
 def _plan(
@@ -104,7 +103,6 @@ def _plan(
     unfit: Sequence[str],
     scope: Scope,
     places: Places,
-    now: datetime,
     server_name: str,
 ) -> Installation:
     path = location(found, scope, places)
@@ -116,7 +114,7 @@ def _plan(
         raise Conflict(
             str(path), "only a person can edit its layout; what to add:\n{text}", text=pasted
         )
-    return installation_of(found, scope, path, before, after, now)
+    return installation_of(found, scope, path, before, after, server_part(server_name))
 
 
 def plan_removal(
@@ -124,7 +122,6 @@ def plan_removal(
     *,
     scope: Scope,
     places: Places,
-    now: datetime,
     server_name: str = "minutebook",
 ) -> Installation:
     """Work out the configuration without the server; unchanged if it has none by that name.
@@ -137,30 +134,35 @@ def plan_removal(
     servers = read(found.format, before or "", str(path)).get(found.section)
     after: str | None = before or ""
     if isinstance(servers, dict) and server_name in servers:
-        after = edited(found.format, before or "", found.section, server_name, None)
+        original = read_configuration(backup_of(path)) or ""
+        after = edited(found.format, before or "", found.section, server_name, None, original)
     if after is None:
         reason = "only a person can edit its layout; remove {section}.{name} by hand"
         raise Conflict(str(path), reason, section=found.section, name=server_name)
-    return installation_of(found, scope, path, before, after, now)
+    part = server_part(server_name)
+    return installation_of(found, scope, path, before, after, part, removes=True)
+
+
+def server_part(server_name: str) -> str:
+    """Return the name of an entry among the parts of ours in a file."""
+    return f"server {server_name}"
 
 
 def apply(installation: Installation) -> None:
     """Write a planned configuration: earlier text kept beside it, the file replaced whole.
 
     A link stays a link and permissions stay as they were; a new file is its owner's alone, as
-    variables may hold keys. One that is ours alone, and is to go, is deleted. Raises Conflict when the
-    file is no longer as it was at planning, or cannot be written.
+    variables may hold keys. Raises Conflict when the file is no longer as it was at planning, or cannot be
+    written.
     """
     if not installation.changed:
         return
     path = installation.path
     if read_configuration(path) != installation.before:
         raise Conflict(str(path), "it changed meanwhile; run the command again")
-    if installation.backup is not None and installation.backup.exists():
-        raise Conflict(str(installation.backup), "it exists already; run the command again")
-    with _writing(path):
+    with writing(path):
         target = Path(os.path.realpath(path))
-        if installation.is_removed:
+        if installation.is_deleted:
             target.unlink()
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -412,20 +414,33 @@ def _check_text(argument: str, texts: Iterable[str]) -> None:
 
 
 def installation_of(
-    client: Client, scope: Scope, path: Path, before: str | None, after: str, now: datetime
+    client: Client,
+    scope: Scope,
+    path: Path,
+    before: str | None,
+    after: str,
+    part: str,
+    *,
+    removes: bool = False,
 ) -> Installation:
-    """Return the change of a client's file from one text to another, with where the first is kept."""
-    backup = None
-    if before is not None and after != before:
-        stamp = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-        # Two changes in one second each keep what they found.
-        names = chain([stamp], (f"{stamp}-{number}" for number in count(2)))
-        paths = (path.with_name(f"{path.name}.{name}.bak") for name in names)
-        backup = next(each for each in paths if not each.exists())
+    """Return the change of a client's file from one text to another, by which a part of ours comes or goes."""
     note = (client.project_reload if scope == "project" else "") or client.reload
+    if removes:
+        note = f"{note.partition(';')[0].rstrip('.')}."
     return Installation(
-        client=client.name, path=path, before=before, after=after, backup=backup, note=note
+        client=client.name,
+        path=path,
+        before=before,
+        after=after,
+        note=note,
+        parts=frozenset([part]),
+        removes=removes,
     )
+
+
+def backup_of(path: Path) -> Path:
+    """Return where a file of a client is kept as it was before anything of ours was in it."""
+    return path.with_name(f"{path.name}.minutebook.bak")
 
 
 def _check_room(
@@ -465,7 +480,8 @@ def read_configuration(path: Path) -> str | None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
+    """Raise Conflict where a file of a client cannot be written."""
     try:
         yield
     except OSError as error:

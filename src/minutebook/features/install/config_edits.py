@@ -6,7 +6,7 @@ Comments, order, spacing, number forms and line ends of all the rest stay as a p
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
@@ -18,9 +18,8 @@ from tomlkit.exceptions import TOMLKitError
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
+from minutebook.features.install.json_edits import BOM, JSON, bare, json_edited, newline_of, number
 
-_BOM = "\ufeff"
-_SPACES = re.compile(r"[ \t]*")
 _Path = tuple[str, ...]
 
 Value = str | bool | list[str] | dict[str, str]
@@ -41,13 +40,13 @@ def read(format: Format, text: str, source: str) -> dict[str, Any]:
 
     Raises InvalidInput if it cannot be parsed, with the source, the fault and its line.
     """
-    text = text.removeprefix(_BOM)
+    text = text.removeprefix(BOM)
     try:
         if format is Format.TOML:
-            return tomllib.loads(text, parse_float=_number)
+            return tomllib.loads(text, parse_float=number)
         if format is Format.YAML:
             return _read_yaml(text, source)
-        data = _JSON.decode(_bare(format, text)) if text.strip() else {}
+        data = JSON.decode(bare(text) if format is Format.JSONC else text) if text.strip() else {}
     except json.JSONDecodeError as error:
         raise _unreadable(source, format, error.msg, error.lineno, error.colno) from error
     except ValueError as error:
@@ -74,34 +73,59 @@ def _unreadable(
 
 
 def edited(
-    format: Format, text: str, section: str, name: str, entry: Mapping[str, Any] | None
+    format: Format,
+    text: str,
+    section: str,
+    name: str,
+    entry: Mapping[str, Any] | None,
+    original: str = "",
 ) -> str | None:
     """Merge an entry into `section.name` of a text that `read` accepts, or take it out with None.
 
     An entry holds texts, switches, lists of texts and tables of texts; tables merge, all else replaces, and
-    what it does not name stays (a merge patch, RFC 7396). Gives None when the text is laid out so
+    what it does not name stays (a merge patch, RFC 7396). A section that is empty without the entry goes with it,
+    unless `original`, the text before the entry came, has it. Gives None when the text is laid out so
     that only a person can change it: the result, read again, must say just what it should.
     """
     data = read(format, text, "before")
     merged = _merged(data, {section: {name: entry}})
     if merged == data:
         return text
-    bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+    bom, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
     try:
+        known = read(format, original, "original")
         if format is Format.YAML:
-            body = _yaml_edited(body, section, name, merged.get(section, {}).get(name))
+            left = merged.get(section, {}).get(name)
+            body = _yaml_edited(body, section, name, left, original)
         elif format is Format.TOML and entry is None:
             body = _toml_without(body, section, name)
         elif format is Format.TOML:
             body = _toml_with(body, section, name, entry or {})
-        elif entry is None:
-            body = _json_without(body, (section, name))
         else:
-            body = _json_with(body, {section: {name: entry}})
+            body = json_edited(
+                body, without_empties(merged, data, known) if entry is None else merged
+            )
+        if entry is None and original and text.startswith(body.rstrip(), len(bom)):
+            body = body.rstrip() + original[len(original.rstrip()) :]
         proven = _pruned(read(format, body, "after")) == _pruned(merged)
     except (InvalidInput, TOMLKitError, yaml.YAMLError):
         return None
     return bom + body if proven else None
+
+
+def without_empties(
+    after: Mapping[str, Any], before: Mapping[str, Any], original: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return `after` without the tables and lists that became empty since `before`, except those of `original`."""
+    kept = {}
+    for key, value in after.items():
+        was, at_first = before.get(key), original.get(key)
+        if isinstance(value, dict) and isinstance(was, dict):
+            at_first = at_first if isinstance(at_first, dict) else {}
+            value = without_empties(value, was, at_first)
+        if value or value == was or key in original:
+            kept[key] = value
+    return kept
 
 
 def _merged(data: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,188 +149,11 @@ def _pruned(data: Any) -> Any:
     return {key: value for key, value in parts.items() if value != {}}
 
 
-def _number(text: str) -> Any:
-    return (text,)
-
-
-def _constant(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON")
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _margin(text: str, at: int) -> str:
-    found = _SPACES.match(text, text.rfind("\n", 0, at) + 1)
-    return found[0] if found else ""
-
-
-# JSON. Comments and trailing commas are blanked out, so that the standard decoder reads the rest
-# and every place in the blanked text is the same place in the text.
-
-_JSON = json.JSONDecoder(parse_float=_number, parse_int=_number, parse_constant=_constant)
-_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
-_INDENT = re.compile(r'\n([ \t]+)"')
-_Edit = tuple[int, int, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Member:
-    key: str
-    start: int
-    value: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    opening: int
-    closing: int
-    members: tuple[_Member, ...]
-
-    def find(self, key: str) -> _Member | None:
-        # Of members with the same key the last one counts, as everywhere in JSON.
-        return next((member for member in reversed(self.members) if member.key == key), None)
-
-
-def _uncommented(text: str) -> str:
-    def blank(match: re.Match[str]) -> str:
-        return match[0] if match[0][0] == '"' else re.sub(r"[^\r\n]", " ", match[0])
-
-    return _COMMENT.sub(blank, text)
-
-
-def _bare(format: Format, text: str) -> str:
-    if format is Format.JSON:
-        return text
-    return _TRAILING_COMMA.sub(
-        lambda match: " " if match[0] == "," else match[0], _uncommented(text)
-    )
-
-
-def _json_with(text: str, patch: Mapping[str, Any]) -> str:
-    text = text if text.strip() else "{}\n"
-    bare = _bare(Format.JSONC, text)
-    return _applied(text, _json_edits(text, bare, _skip(bare, 0), patch))
-
-
-def _json_edits(text: str, bare: str, opening: int, patch: Mapping[str, Any]) -> Iterator[_Edit]:
-    found = _object(bare, opening)
-    added = {}
-    for key, value in patch.items():
-        member = found.find(key)
-        if member is None:
-            added[key] = value
-        elif isinstance(value, dict) and bare[member.value] == "{":
-            yield from _json_edits(text, bare, member.value, value)
-        elif _JSON.raw_decode(bare, member.value)[0] != value:
-            spread = "\n" in text[member.value : member.end]
-            margin = _margin(text, member.start) if spread else None
-            yield member.value, member.end, _json_value(text, value, margin)
-    if added:
-        yield from _additions(text, found, added)
-
-
-def _additions(text: str, found: _Object, added: Mapping[str, Any]) -> Iterator[_Edit]:
-    """Write new members after the last, in the way in which the object is written."""
-    outer = _margin(text, found.opening)
-    inner = outer + _unit(text)
-    if not found.members:
-        at = found.opening + 1 + len(text[found.opening + 1 : found.closing].rstrip())
-        yield at, found.closing, _json_members(text, added, inner) + _newline(text) + outer
-        return
-    first, last = found.members[0], found.members[-1]
-    tail = text[last.end : found.closing]
-    if "," not in _uncommented(text)[last.end : found.closing]:
-        yield last.end, last.end, ","
-    if "\n" in text[found.opening : first.start]:
-        margin: str | None = _margin(text, first.start)
-    else:
-        margin = inner if "\n" in tail else None
-    at = last.end + len(tail.rstrip())
-    yield at, at, _json_members(text, added, margin)
-
-
-def _json_members(text: str, members: Mapping[str, Any], margin: str | None) -> str:
-    lead = " " if margin is None else _newline(text) + margin
-    return ",".join(
-        f"{lead}{json.dumps(key, ensure_ascii=False)}: {_json_value(text, value, margin)}"
-        for key, value in members.items()
-    )
-
-
-def _json_value(text: str, value: Any, margin: str | None) -> str:
-    if margin is None:
-        return json.dumps(value, ensure_ascii=False)
-    lines = json.dumps(value, ensure_ascii=False, indent=_unit(text))
-    return lines.replace("\n", _newline(text) + margin)
-
-
-def _unit(text: str) -> str:
-    found = _INDENT.search(text)
-    return found[1] if found else "  "
-
-
-def _json_without(text: str, path: _Path) -> str:
-    bare, uncommented = _bare(Format.JSONC, text), _uncommented(text)
-    found = _object(bare, _skip(bare, 0))
-    member = found.find(path[0])
-    for key in path[1:]:
-        if member is None or bare[member.value] != "{":
-            return text
-        found = _object(bare, member.value)
-        member = found.find(key)
-    if member is None:
-        return text
-    edits: list[_Edit] = []
-    start, end = member.start, member.end
-    after = _skip(uncommented, end)
-    if uncommented[after] == ",":
-        end = after + 1
-    elif member is not found.members[0]:
-        comma = uncommented.rindex(",", 0, start)
-        edits.append((comma, comma + 1, ""))
-    line, rest = text.rfind("\n", 0, start) + 1, text.find("\n", end) + 1
-    if rest > 0 and not text[line:start].strip() and not text[end:rest].strip():
-        start, end = line, rest
-    return _applied(text, [*edits, (start, end, "")])
-
-
-def _applied(text: str, edits: Iterable[_Edit]) -> str:
-    pieces, at = [], 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[0]):
-        pieces += [text[at:start], new]
-        at = end
-    return "".join([*pieces, text[at:]])
-
-
-def _object(bare: str, opening: int) -> _Object:
-    members = []
-    at = _skip(bare, opening + 1)
-    while bare[at] != "}":
-        key, end = _JSON.raw_decode(bare, at)
-        value = _skip(bare, _skip(bare, end) + 1)
-        _, end = _JSON.raw_decode(bare, value)
-        members.append(_Member(key, at, value, end))
-        at = _skip(bare, end)
-        if bare[at] == ",":
-            at = _skip(bare, at + 1)
-    return _Object(opening, at, tuple(members))
-
-
-def _skip(text: str, at: int) -> int:
-    while text[at] in " \t\r\n":
-        at += 1
-    return at
-
-
 # TOML.
 
 
 def _toml_with(text: str, section: str, name: str, entry: Mapping[str, Any]) -> str:
-    newline = _newline(text)
+    newline = newline_of(text)
     lines, path = _LINE.findall(text), (section, name)
     statements = list(_statements(lines))
     ours = [each for each in statements if each.path[:2] == path]
@@ -385,7 +232,7 @@ def _statements(lines: list[str]) -> Iterator[_Statement]:
 
 
 def _loads(lines: list[str]) -> dict[str, Any]:
-    return tomllib.loads("".join(lines), parse_float=_number)
+    return tomllib.loads("".join(lines), parse_float=number)
 
 
 def _is_whole(lines: list[str]) -> bool:
@@ -441,7 +288,7 @@ class _YamlReader(yaml.SafeLoader):  # type: ignore[misc]
 
 for _tag in ("int", "float", "timestamp"):
     _YamlReader.add_constructor(
-        f"tag:yaml.org,2002:{_tag}", lambda loader, node: _number(loader.construct_scalar(node))
+        f"tag:yaml.org,2002:{_tag}", lambda loader, node: number(loader.construct_scalar(node))
     )
 
 
@@ -457,12 +304,14 @@ class _YamlWriter(yaml.SafeDumper):  # type: ignore[misc]
 _YamlWriter.add_representer(tuple, _YamlWriter.as_read)
 
 
-def _yaml_edited(text: str, section: str, name: str, entry: Mapping[str, Any] | None) -> str:
+def _yaml_edited(
+    text: str, section: str, name: str, entry: Mapping[str, Any] | None, original: str
+) -> str:
     """Put an entry in the place of the one by that name, or first in its section; None takes it out.
 
-    Where the text is laid out in another way it comes back as it is, or wrong: `edited` finds out.
+    A section without entries is as it was in `original`. Where the text is laid out in another way it comes back as it is, or wrong: `edited` finds out.
     """
-    newline, lines = _newline(text), _LINE.findall(text)
+    newline, lines = newline_of(text), _LINE.findall(text)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline
     head = next((at for at, line in enumerate(lines) if _yaml_key(line) == (0, section)), None)
@@ -479,7 +328,8 @@ def _yaml_edited(text: str, section: str, name: str, entry: Mapping[str, Any] | 
         return "".join([*lines[: head + 1], block, *lines[head + 1 :]])
     after = _yaml_end(lines, at, margin)
     if entry is None and [key for _, key in inside if key[0] == margin] == [(margin, name)]:
-        lines[head] = f"{section}: {{}}{newline}"
+        heads = (line for line in _LINE.findall(original) if _yaml_key(line) == (0, section))
+        lines[head] = next(heads, "")
     return "".join([*lines[:at], block, *lines[after:]])
 
 
@@ -501,11 +351,11 @@ def _yaml_key(line: str) -> tuple[int, str] | None:
 def _yaml_end(lines: list[str], at: int, margin: int) -> int:
     """Return the line after the block that a key at this margin begins."""
     last = at
-    for number in range(at + 1, len(lines)):
-        line = lines[number]
+    for following in range(at + 1, len(lines)):
+        line = lines[following]
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if len(line) - len(line.lstrip(" ")) <= margin and not line.lstrip().startswith("- "):
             break
-        last = number
+        last = following
     return last + 1

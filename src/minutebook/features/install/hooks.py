@@ -6,7 +6,6 @@ import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,17 @@ from minutebook.domain.reason import Reason
 from minutebook.features.install.clients import (
     Installation,
     Scope,
+    backup_of,
     installation_of,
     location,
     read_configuration,
 )
+from minutebook.features.install.config_edits import Format, read, without_empties
+from minutebook.features.install.json_edits import json_edited
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.known_hooks import HOOKS, Form, HookClient
 from minutebook.machine import Places
 
-_INDENT = re.compile(r"^([ \t]+)\"", re.MULTILINE)
 _PLUGIN = Path(__file__).with_name("opencode_plugin.js")
 _NO_COMMAND = "const COMMAND = []"
 
@@ -51,7 +52,6 @@ def plan_hooks(
     command: Sequence[str],
     scope: Scope,
     places: Places,
-    now: datetime,
     remove: bool = False,
     earlier: Installation | None = None,
 ) -> Installation:
@@ -70,12 +70,11 @@ def plan_hooks(
         after = "" if remove else _plugin(command)
     else:
         after = _listed(found, path, text, _typed(command, places.platform), remove=remove)
-    plan = installation_of(CLIENTS[client], scope, path, before, after, now)
-    note = f"{earlier.note} {found.reload}" if is_shared and earlier else found.reload
-    is_gone = found.is_own and remove and not after
-    # What is ours alone leaves nothing behind, and a copy beside it might be read as another.
-    backup = None if is_gone or found.form is Form.PLUGIN else plan.backup
-    return replace(plan, note=note, is_removed=is_gone, backup=backup)
+    plan = installation_of(CLIENTS[client], scope, path, before, after, "hooks", removes=remove)
+    if earlier is not None and is_shared:
+        note = earlier.note if remove else f"{earlier.note} {found.reload}"
+        return replace(plan, note=note, parts=plan.parts | earlier.parts)
+    return replace(plan, note="" if remove else found.reload, is_deleted=remove and not after)
 
 
 def _typed(command: Sequence[str], platform: str) -> str:
@@ -90,41 +89,43 @@ def _plugin(command: Sequence[str]) -> str:
 def _listed(
     client: HookClient, path: Path, before: str | None, command: str, *, remove: bool
 ) -> str:
-    """Return the file's text with our command at each event, or without; "" if nothing else was in it."""
+    """Return the file's text with our command at each event, or without; "" if nothing else was ever in it."""
     settings = parsed(before, path)
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
         raise InvalidInput(str(path), "must have an object at hooks")
     changed = dict(hooks)
     for event, limit in client.events.items():
-        changed[event] = _without_ours(hooks.get(event, []), client, path)
-        if not remove:
-            entry = {"type": "command", "command": command, "timeout": limit}
-            one: Mapping[str, Any] = {"hooks": [entry]} if client.form is Form.GROUPS else entry
-            changed[event].append(one)
-    kept = {event: each for event, each in changed.items() if each or event not in client.events}
-    others = {key: value for key, value in settings.items() if key != "hooks"}
-    if client.form is Form.COMMANDS:
-        others = {"version": 1, **others}
-    after = {**others, **({"hooks": kept} if kept or client.form is Form.COMMANDS else {})}
-    if client.is_own and remove and not kept and set(others) == {"version"}:
-        return ""
-    is_same = after == settings or (remove and kept == hooks)
-    return (before or "") if is_same else written(after, before)
+        others = _without_ours(hooks.get(event, []), client, path)
+        entry = {"type": "command", "command": command, "timeout": limit}
+        one: Mapping[str, Any] = {"hooks": [entry]} if client.form is Form.GROUPS else entry
+        if event in hooks or not remove:
+            changed[event] = others if remove else [*others, one]
+    if remove:
+        original = read_configuration(backup_of(path))
+        if original is not None and "version" not in parsed(original, path):
+            settings.pop("version", None)
+        after = rewritten(before, {**settings, "hooks": changed} if hooks else settings, path)
+        is_left = after == before or parsed(after, path).keys() - {"version"}
+        return after if is_left or original is not None else ""
+    versioned = {"version": 1} if client.form is Form.COMMANDS else {}
+    return rewritten(before, {**versioned, **settings, "hooks": changed}, path)
 
 
 def parsed(text: str | None, path: Path) -> dict[str, Any]:
     """Read a client's settings. Raises InvalidInput if they are no object of JSON."""
-    if text is None or not text.strip():
-        return {}
-    try:
-        settings = json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        remedy = "must be valid JSON, without comments; correct this by hand first: {error}"
-        raise InvalidInput(str(path), remedy, error=error) from error
-    if not isinstance(settings, dict):
-        raise InvalidInput(str(path), "must be a JSON object")
-    return settings
+    return read(Format.JSONC, text or "", str(path))
+
+
+def rewritten(text: str | None, settings: Mapping[str, Any], path: Path) -> str:
+    """Return the text of a client's settings, changed to say `settings`.
+
+    What we emptied goes, unless it was there before we came.
+    """
+    known = parsed(text, path)
+    original = parsed(read_configuration(backup_of(path)), path)
+    kept = without_empties(settings, known, original)
+    return (text or "") if kept == known else json_edited(text or "", kept)
 
 
 def _without_ours(listed: Any, client: HookClient, path: Path) -> list[Any]:
@@ -152,9 +153,3 @@ def _is_ours(entry: Any, client: HookClient) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
     ours = rf"minutebook(\.exe)?['\"]?\s(.*\s)?hook {re.escape(client.command_name)}(\s|$)"
     return isinstance(command, str) and re.search(ours, command) is not None
-
-
-def written(settings: Mapping[str, Any], before: str | None) -> str:
-    """Write settings with the indent that they had."""
-    found = _INDENT.search(before or "")
-    return json.dumps(settings, indent=found[1] if found else 2, ensure_ascii=False) + "\n"

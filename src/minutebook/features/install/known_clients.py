@@ -1,7 +1,7 @@
 """The MCP clients that are known, as `known_clients.toml` lists them."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -104,6 +104,7 @@ class Client(ClientFile):
     approval: Approval | None = None
     approves: str = ""
     safe_names: bool = False
+    programs: Sequence[str] = ()
 
 
 def listed(name: str) -> dict[str, dict[str, Any]]:

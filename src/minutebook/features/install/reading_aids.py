@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,17 @@ from minutebook.features.install.clients import (
     installation_of,
     location,
     read_configuration,
+    server_part,
     set_up,
 )
 from minutebook.features.install.config_edits import edited, read
-from minutebook.features.install.hooks import parsed, written
-from minutebook.features.install.known_clients import CLIENTS, Approval, Skills
+from minutebook.features.install.hooks import parsed, rewritten
+from minutebook.features.install.known_clients import CLIENTS, Approval, Client, Skills
 from minutebook.features.install.known_hooks import HOOKS
 from minutebook.machine import Places
 
 _SERVER = "minutebook"
+_PART = "permission"
 
 
 def reading_tools() -> list[str]:
@@ -36,15 +37,13 @@ def reading_tools() -> list[str]:
     ]
 
 
-def plan_skill(
-    client: str, places: Places, now: datetime, *, remove: bool = False
-) -> Installation | None:
+def plan_skill(client: str, places: Places, *, remove: bool = False) -> Installation | None:
     """Work out a client's skill, or its removal; None for a client that reads none.
 
-    One in a folder of several clients stays when it is taken out of one of them.
+    One in a folder of several clients goes with the last of them that has a server of ours.
     """
     found = CLIENTS[client]
-    if found.skills is None or (remove and found.skills is Skills.SHARED):
+    if found.skills is None or (remove and _is_shared(found, places)):
         return None
     folder = places.home / ".agents"
     if found.skills is Skills.OWN:
@@ -52,13 +51,19 @@ def plan_skill(
     path = folder / "skills" / "minutebook" / "SKILL.md"
     before = read_configuration(path)
     after = "" if remove else Path(SKILL_FILE).read_text(encoding="utf-8")
-    plan = installation_of(found, "user", path, before, after, now)
-    return replace(plan, note="", is_removed=remove)
+    plan = installation_of(found, "user", path, before, after, "skill", removes=remove)
+    return replace(plan, note="", is_deleted=remove)
 
 
-def plan_permission(
-    client: str, places: Places, now: datetime, *, remove: bool = False
-) -> Installation | None:
+def _is_shared(client: Client, places: Places) -> bool:
+    """Tell whether another client in which Minutebook is entered reads the same skill."""
+    return client.skills is Skills.SHARED and any(
+        each.names and each.client.skills is Skills.SHARED and each.client is not client
+        for each in set_up(places)
+    )
+
+
+def plan_permission(client: str, places: Places, *, remove: bool = False) -> Installation | None:
     """Work out that a client need not ask before a tool reads, or that it does again.
 
     None for a client whose settings have no such thing, and for one whose list is a part of the server's entry while there is
@@ -78,8 +83,9 @@ def plan_permission(
             before = read_configuration(path)
             names = json.dumps(tools)
             after = f'[[rule]]\nmcpName = "{_SERVER}"\ntoolName = {names}\ndecision = "allow"\npriority = 100\n'
-            plan = installation_of(found, "user", path, before, "" if remove else after, now)
-            return replace(plan, note="", is_removed=remove)
+            after = "" if remove else after
+            plan = installation_of(found, "user", path, before, after, _PART, removes=remove)
+            return replace(plan, note="", is_deleted=remove)
         case Approval.ENTRY:
             entered = next(each for each in set_up(places) if each.client.name == client)
             if _SERVER not in entered.names or remove:
@@ -92,7 +98,9 @@ def plan_permission(
             after = (
                 edited(found.format, before or "", found.section, _SERVER, entry) or before or ""
             )
-    return replace(installation_of(found, "user", path, before, after, now), note="")
+    part = server_part(_SERVER) if found.approval is Approval.ENTRY else _PART
+    plan = installation_of(found, "user", path, before, after, part, removes=remove)
+    return replace(plan, note="")
 
 
 def _with_rules(path: Path, before: str | None, rules: Sequence[str], *, remove: bool) -> str:
@@ -106,13 +114,7 @@ def _with_rules(path: Path, before: str | None, rules: Sequence[str], *, remove:
     after = kept if remove else [*allowed, *(each for each in rules if each not in allowed)]
     if after == allowed:
         return before or ""
-    others = {name: each for name, each in permissions.items() if name != "allow" or after}
-    changed = {**others, **({"allow": after} if after else {})}
-    if not changed:
-        return written(
-            {name: each for name, each in settings.items() if name != "permissions"}, before
-        )
-    return written({**settings, "permissions": changed}, before)
+    return rewritten(before, {**settings, "permissions": {**permissions, "allow": after}}, path)
 
 
 def _texts(path: Path, value: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """The steps of `setup` for clients: the server, hooks, skill and permission of each that is on this machine."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -9,8 +10,7 @@ from typing import TYPE_CHECKING
 from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.printing import echo
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.features.install import since
-from minutebook.features.install.cli import ClientEntry
+from minutebook.features.install.cli import ClientEntry, apply_plans
 from minutebook.features.install.known_clients import CLIENTS, Client
 from minutebook.features.install.known_hooks import HOOKS
 from minutebook.machine import places_here
@@ -18,6 +18,8 @@ from minutebook.machine import places_here
 if TYPE_CHECKING:
     from minutebook.features.install.clients import Installation
     from minutebook.machine import Places
+
+_NAME = "minutebook"
 
 
 def offers(run: SetupRun) -> Iterator[Offer]:
@@ -38,7 +40,7 @@ def offers(run: SetupRun) -> Iterator[Offer]:
             continue
         for subject, question, planned in (skill, allowed):
             try:
-                plan = planned(client.name, places, datetime.now(UTC))
+                plan = planned(client.name, places)
             except (InvalidInput, Conflict) as error:
                 yield Offer(subject=f"{client.title}: {subject}", lines=[str(error)])
                 continue
@@ -53,16 +55,47 @@ def offers(run: SetupRun) -> Iterator[Offer]:
             )
 
 
+def removals(run: SetupRun) -> Iterator[Offer]:
+    """Yield a step for each client of this machine in which something of ours is: all of it goes."""
+    from minutebook.features.install.clients import set_up
+    from minutebook.features.install.originals import Originals
+
+    entered = [
+        (each.client, name) for each in set_up(places_here()) for name in each.names or (_NAME,)
+    ]
+    for client, name in entered:
+        originals = Originals(run.settings.home)
+        entry = ClientEntry(run.options, client.name, (), name, "user")
+        try:
+            plans = [originals.settled(each) for each in entry.removals(is_project=False)]
+        except (InvalidInput, Conflict) as error:
+            yield Offer(subject=client.title, lines=[str(error)])
+            continue
+        changed = [str(plan.path) for plan in plans if plan.changed]
+        if changed:
+            yield Offer(
+                subject=f"{client.title}: take Minutebook out",
+                lines=[f"of {', '.join(changed)}"],
+                question="Take it out?",
+                work=partial(apply_plans, originals, plans, "", dry_run=False),
+            )
+    left = [path for path in Originals(run.settings.home).paths() if path.exists()]
+    for path in left if not run.only_looks else ():
+        remedy = "`minutebook install CLIENT --remove` takes it out, with --project in the folder of a project."
+        yield Offer(subject=f"{path} stays", lines=[remedy])
+
+
 def _is_here(client: Client, places: "Places") -> bool:
-    """Tell whether a file or the folder of a client is on this machine, and it has one to edit."""
+    """Tell whether a program, a file or the folder of a client is on this machine, and it has a file to edit."""
     from minutebook.features.install.clients import location
 
     if client.user is None:
         return False
+    programs = map(partial(shutil.which, path=places.variables.get("PATH", "")), client.programs)
     files = [each[client.name] for each in (CLIENTS, HOOKS) if client.name in each]
     paths = [location(each, "user", places) for each in files if each.user is not None]
     shared = (places.home, places.applications(), places.configuration())
-    return any(
+    return any(programs) or any(
         path.exists() or (path.parent not in shared and path.parent.is_dir()) for path in paths
     )
 
@@ -74,7 +107,9 @@ def _is_entered(client: Client, places: "Places") -> bool:
 
 
 def _of_client(run: SetupRun, client: Client, *, is_first: bool) -> Offer:
-    entry = ClientEntry(run.options, client.name, (), "minutebook", "user")
+    from minutebook.features.install.originals import Originals
+
+    entry = ClientEntry(run.options, client.name, (), _NAME, "user")
     try:
         plans = entry.plans(hooks=client.name in HOOKS)
     except (InvalidInput, Conflict) as error:
@@ -83,8 +118,8 @@ def _of_client(run: SetupRun, client: Client, *, is_first: bool) -> Offer:
     what = "the server and hooks" if client.name in HOOKS else "the server"
     paths = ", ".join(str(plan.path) for plan in changed or plans)
     if not changed:
-        known = since.entered(run.settings.home)
-        first = min((str(known[str(p.path)]) for p in plans if str(p.path) in known), default="")
+        originals = Originals(run.settings.home)
+        first = min(filter(None, map(originals.since, (plan.path for plan in plans))), default="")
         date = first and f" since {first[:10]}"
         return Offer(subject=client.title, lines=[f"has {what}{date}, in {paths}"])
     return Offer(
@@ -96,10 +131,11 @@ def _of_client(run: SetupRun, client: Client, *, is_first: bool) -> Offer:
 
 
 def _apply(run: SetupRun, plans: "Sequence[Installation]") -> None:
-    from minutebook.features.install import clients
+    from minutebook.features.install.originals import Originals
 
+    originals = Originals(run.settings.home)
     for plan in plans:
-        clients.apply(plan)
+        originals.apply(originals.settled(plan), datetime.now(UTC))
     said = "Done."
     for plan in plans:
         first, _, rest = plan.note.partition("; ")
@@ -107,7 +143,6 @@ def _apply(run: SetupRun, plans: "Sequence[Installation]") -> None:
         words = rest if first.rstrip(".") in said else plan.note
         said = f"{said} {words}".rstrip()
     echo(f"  {said}")
-    since.note(run.settings.home, [each.path for each in plans], datetime.now(UTC))
 
 
-STEPS = Steps(Stage.CLIENTS, offers)
+STEPS = Steps(Stage.CLIENTS, offers, removals)

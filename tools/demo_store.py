@@ -1,4 +1,4 @@
-"""A store worth looking at: two months of a small team that rebuilds its billing, made up."""
+"""A store for the pictures of the pages: two months of a small team that rebuilds its billing, made up."""
 
 import secrets
 import tomllib
@@ -57,7 +57,7 @@ class _Story:
     """Tells the story to an app."""
 
     def __init__(self, app: App, clock: _Clock) -> None:
-        story = Path(__file__).with_name("story.toml").read_text(encoding="utf-8")
+        story = Path(__file__).with_name("demo_store.toml").read_text(encoding="utf-8")
         self._told = tomllib.loads(story)
         self._app = app
         self._clock = clock
