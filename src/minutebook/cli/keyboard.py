@@ -10,6 +10,7 @@ import click
 from minutebook.cli.printing import wants_json
 from minutebook.domain.control_characters import encodable
 from minutebook.domain.errors import InvalidInput
+from minutebook.invocation import environment
 
 PATH = click.Path(path_type=Path)
 """The path of a file or folder of the person who typed it."""
@@ -64,8 +65,14 @@ def ask_secret(label: str, *, twice: bool = False) -> str:
     return text
 
 
-def edited(text: str) -> str | None:
-    """Let the person change a Markdown text in their editor; None if nothing was saved."""
+def edited(text: str, instead: str) -> str | None:
+    """Let the person change a Markdown text in their editor; None if nothing was saved.
+
+    Raises InvalidInput, with what to do `instead`, where there is no terminal for an editor.
+    """
+    if not is_answered() and not environment().get("VISUAL"):
+        remedy = "cannot be asked for in an editor without a terminal; {instead}"
+        raise InvalidInput("the text", remedy, instead=instead)
     return click.edit(text, extension=".md")
 
 

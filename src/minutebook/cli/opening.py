@@ -119,6 +119,16 @@ def opened_or_made(options: dict[str, str]) -> Iterator["Operating"]:
 
 
 @contextmanager
+def opened_if_begun(options: dict[str, str]) -> Iterator["Operating | None"]:
+    """Do the same for a command that tells something without a store, too: None then."""
+    if server_named() is None and not is_begun(settings_of(options)):
+        yield None
+        return
+    with opened(options) as api:
+        yield api
+
+
+@contextmanager
 def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Operating"]:
     with ExitStack() as stack:
 
@@ -179,12 +189,19 @@ def settings_of(options: dict[str, str]) -> "Settings":
     return load(options)
 
 
+def is_begun(settings: "Settings") -> bool:
+    """Tell whether there is a store. Raises StoreError if there was one, which is lost."""
+    if settings.store is not None or settings.database.exists():
+        return True
+    from minutebook.stores import check_not_lost
+
+    check_not_lost(settings)
+    return False
+
+
 def check_begun(settings: "Settings") -> None:
     """Raise StoreError, with how to begin, if there is no store in the data directory."""
-    if settings.store is None and not settings.database.exists():
-        from minutebook.stores import check_not_lost
-
-        check_not_lost(settings)
+    if not is_begun(settings):
         raise StoreError(
             "there is no store in {home}; `minutebook remember` begins one, and so does an agent after "
             "`minutebook install`; if another was meant, name it with --home",

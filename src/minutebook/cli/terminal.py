@@ -129,7 +129,13 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that was typed. Raises UsageError for one that does not run where it was to."""
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            # The commands that are imported already are not all that there are.
+            raise click.exceptions.NoSuchCommand(
+                error.command_name, possibilities=self.list_commands(ctx), ctx=ctx
+            ) from None
         if server_named() is not None:
             from minutebook.cli.on_server import why_not
 

@@ -183,7 +183,7 @@ def _edit(options: dict[str, str], id: str) -> Memory:
     with opened(options) as api:
         memory = api.run(memories.read_memory, memory_id(api, id))
     # The store is closed meanwhile, as an editor may stay open for long.
-    saved = edited(memory.content)
+    saved = edited(memory.content, "`minutebook edit` needs one, unless --to moves the memory")
     # Editors end a file with a line end.
     text = None if saved is None else saved.rstrip("\n")
     if text is None or text == memory.content.rstrip("\n"):

@@ -82,7 +82,12 @@ def settings(
     )
 
 
-@settings.command("set", short_help="Write a setting into config.toml.")
+@settings.command(
+    "set",
+    short_help="Write a setting into config.toml.",
+    # A negative number is a value.
+    context_settings={"ignore_unknown_options": True},
+)
 @click.argument("name", shell_complete=_completing)
 @click.argument("value")
 @home_option

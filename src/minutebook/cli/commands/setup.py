@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.keyboard import confirm
-from minutebook.cli.opening import check_begun, made_here, settings_of, start_daemon
+from minutebook.cli.opening import is_begun, made_here, settings_of, start_daemon
 from minutebook.cli.printing import echo, style, warn
 from minutebook.cli.terminal import identity
-from minutebook.domain.errors import StoreError
 from minutebook.feature import loaded
 from minutebook.invocation import INTERRUPTED, Invocation, environment
 
@@ -58,11 +57,7 @@ class SetupRun:
 
     def is_begun(self) -> bool:
         """Tell whether there is a store: a look must not begin one."""
-        try:
-            check_begun(self.settings)
-        except StoreError:
-            return False
-        return True
+        return is_begun(self.settings)
 
     @cached_property
     def store(self) -> "tuple[App, Caller]":

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from minutebook.cli.keyboard import PATH
-from minutebook.cli.opening import opened
+from minutebook.cli.opening import opened_if_begun
 from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.counts import count_of
@@ -47,8 +47,9 @@ def check(
     """
     with reading_git():
         project = project.absolute()
-    with opened(options) as api:
-        texts = api.run(operations.citing_texts, scope_of(find_place(project)))
+    with opened_if_begun(options) as api:
+        scope = scope_of(find_place(project))
+        texts = [] if api is None else api.run(operations.citing_texts, scope)
     checked = CodeCheck(project, base).check(texts)
     say([_shape(each) for each in checked.doubtful], list(_lines(checked)), as_json)
     if any(strict or each.text.is_binding for each in checked.doubtful):

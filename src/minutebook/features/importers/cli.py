@@ -9,14 +9,14 @@ import click
 
 from minutebook.cli.intake import intake_lines, intake_shape
 from minutebook.cli.keyboard import PATH
-from minutebook.cli.opening import check_begun, made_here, settings_of
+from minutebook.cli.opening import is_begun, made_here, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
-from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.errors import InvalidInput
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.places import found_here, usual_place
 from minutebook.features.importers.services import ImporterServices
@@ -80,13 +80,12 @@ def import_(
         path = what[1] if len(what) > 1 else None
         _import_source(options, name, path, again=again, dry_run=dry_run, as_json=as_json)
         return
-    if len(what) != 1:
-        known = ", ".join(SOURCES)
-        raise InvalidInput(
-            "SOURCE", "must be one of {names}; an archive is named alone", names=known
-        )
     if dry_run:
         raise InvalidInput("--dry-run", "is for sources ({names})", names=", ".join(SOURCES))
+    if len(what) != 1 or not what[0].exists():
+        known = ", ".join(SOURCES)
+        remedy = "must be one of {names}, or an archive by itself; there is no {name}"
+        raise InvalidInput("SOURCE", remedy, names=known, name=name)
     _import_archive(options, what[0], replace, own, again, as_json)
 
 
@@ -156,7 +155,8 @@ def _import_source(
     `path` None is the usual place. Raises InvalidInput if there is none.
     """
     source = SOURCES[name].files(_place(name, SOURCES[name], path))
-    if dry_run and not _is_begun(options):
+    # A dry run must not begin a store.
+    if dry_run and not is_begun(settings_of(options)):
         from minutebook.features.importers.source_imports import counted_as_new
 
         # A dry run begins no store.
@@ -204,15 +204,6 @@ def _place(name: str, kind: SourceKind, path: Path | None) -> Path:
     if place is None:
         raise InvalidInput("PATH", "must be given: {name} has no usual place", name=name)
     return place
-
-
-def _is_begun(options: dict[str, str]) -> bool:
-    """Tell whether there is a store; a dry run must not begin one."""
-    try:
-        check_begun(settings_of(options))
-    except MinutebookError:
-        return False
-    return True
 
 
 def report_lines(

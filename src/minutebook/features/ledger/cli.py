@@ -109,7 +109,9 @@ def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ..
         rationale=rationale,
         consequences="\n".join(f"- {each}" for each in consequences) or "-",
     )
-    text = edited(template + HINT)
+    given = {"--title": title, "--target": target, "--rationale": rationale}
+    missing = ", ".join(option for option, said in given.items() if not said)
+    text = edited(template + HINT, f"give {missing} as well")
     if text is None:
         raise InvalidInput("--title", "is needed, and nothing was saved in the editor")
     return text

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pygit2
 
-from minutebook.cli.opening import opened
+from minutebook.cli.opening import opened_if_begun
 from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
@@ -18,6 +18,7 @@ from minutebook.features.why import operations
 from minutebook.features.why.asked_lines import asked_lines
 from minutebook.features.why.commits import written_code
 from minutebook.features.why.line_history import history_of
+from minutebook.features.why.session_requests import Request
 from minutebook.features.why.telling import LineChange, Reason, in_order, read_history
 from minutebook.folders.finding import find_place
 from minutebook.whereabouts import scope_of
@@ -52,22 +53,26 @@ def why(
     """
     with reading_git("FILE"):
         folder = Path.cwd()
-    with opened(options) as api:
+    with opened_if_begun(options) as api:
         scope = scope_of(find_place(folder))
-        texts = api.run(citing.citing_texts, scope)
+        texts = [] if api is None else api.run(citing.citing_texts, scope)
         repository = open_repository(folder, "FILE")
         blobs, cut = Blobs(repository), None
         with reading_git("FILE"):
             asked = asked_lines(blobs, folder, place)
             root, path = str(Path(repository.workdir).resolve()), asked.lines.path
-            about = api.run(operations.commits_about, question, root, path) if question else []
+            about = []
+            if question and api is not None:
+                about = api.run(operations.commits_about, question, root, path)
             commits = [repository[sha].peel(pygit2.Commit) for sha in about[:limit]]
             if not about:
                 history = history_of(blobs, repository.head.peel(pygit2.Commit), asked.lines)
                 commits, cut = read_history(history, limit)
             names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
             written = [written_code(repository, each, names) for each in commits]
-        requests = api.run(operations.requests_before, written, scope) if commits else []
+        requests: list[Request | None] = [None] * len(commits)
+        if commits and api is not None:
+            requests = api.run(operations.requests_before, written, scope)
     changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
     ranked = [(rank, each) for each in texts if (rank := asked.rank(each)) is not None]
     changes = sorted(changes, key=lambda each: each.rank)[:limit]
