@@ -117,8 +117,8 @@ def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     }
     return SummaryDraft(
         title=name,
-        summary="\n".join(filter(None, (start, *account.lines(room), recap, *listed)))
-        or "Nothing was said.",
+        summary="\n".join(filter(None, (start, *account.lines(room, name), recap, *listed)))
+        or (quotes[0].text.rstrip(_EDGES) if quotes else "Nothing was said."),
         category=category,
         **{name: score.value for name, score in scores.items()},
         technologies=facts.technologies,
@@ -169,8 +169,11 @@ class Account:
         self._worth = {index: worth(signs[index], each) for index, each in self.chances.items()}
         self._headings = self._requests()
 
-    def lines(self, room: int) -> Iterator[str]:
-        """Yield lines of at most so many words: the requests with their results, and the open ends."""
+    def lines(self, room: int, title: str) -> Iterator[str]:
+        """Yield lines of at most so many words: the requests with their results, and the open ends.
+
+        Of a request that the title says, only the rest is told.
+        """
         last = max((each.turn for each in self._quotes), default=0)
         by_turn: defaultdict[int, list[Quote]] = defaultdict(list)
         left_open: list[Quote] = []
@@ -185,6 +188,7 @@ class Account:
                 yield " ".join(line)
                 line = []
             results = [_closed(each.text) for each in own if not each.by_user]
+            heads = [rest for head in heads if (rest := _beyond(title, head))]
             if heads:
                 line.append(". ".join(heads) + (":" if results else ""))
             line += results
@@ -274,6 +278,16 @@ def open_ends(summary: str) -> list[str]:
             errors = _ERROR.findall(line.removeprefix(_ERRORS))
             found += [text for text, state in errors if state == "open"]
     return found
+
+
+def _beyond(title: str, text: str) -> str:
+    """Return the rest of a text after a title that was made of its beginning; the text, if it was not."""
+    known = title.rstrip("…").casefold()
+    before, found, _ = text.casefold().partition(known)
+    if not found or len(text.casefold()) != len(text):
+        return text
+    rest = text[len(before) + len(known) :].strip(_EDGES)
+    return rest and f"… {rest}"
 
 
 def title(quotes: Sequence[Quote]) -> str:

@@ -9,7 +9,6 @@ from minutebook.features.summarizer.session_words import (
     FUNCTION_WORDS,
     GERMAN_SIGNS,
     either,
-    pattern,
     plain,
 )
 from minutebook.services.journal.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
@@ -28,7 +27,6 @@ _PUNCTUATION = re.compile(r"\s*[,;:—–(](?=\s)\s*|\s+\(|\s+-\s+|\.\s+")
 _CONJUNCTION = re.compile(rf",?\s+(?={either('clause')}\s)", re.IGNORECASE)
 _COORDINATION = re.compile(r",?\s+(?=(?:and|und|y)\s)", re.IGNORECASE)
 _PREPOSITION = re.compile(rf"\s+(?={either('preposition')}\s)", re.IGNORECASE)
-_ASIDE = pattern("aside")
 
 
 def title_of(sentence: str) -> str:
@@ -43,8 +41,8 @@ def phrases(sentence: str) -> Iterator[str]:
     """Yield the whole phrases of a sentence that are short enough for a title, best first.
 
     The whole sentence without its politeness; else the longest part that begins with it and ends at a
-    mark or before a conjunction; else such a part from its middle; else one that ends before "and" or,
-    but in German, whose verbs come last, before a preposition.
+    mark or before a conjunction; else one that ends before "and" or, but in German, whose verbs come last,
+    before a preposition.
     """
     text = _trimmed(sentence)
     found = dict.fromkeys((text, *_parts(text)))
@@ -52,16 +50,9 @@ def phrases(sentence: str) -> Iterator[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    marks = sorted({*_edges(_PUNCTUATION, text), *_edges(_CONJUNCTION, text)})
-    starts = [0, *(end for _, end in marks)]
-    ends = [*(start for start, _ in marks), len(text)]
-    spans = [(start, end) for start in starts for end in ends if start < end]
-    whole = [
-        text[start:end].strip(_EDGES) for start, end in sorted(spans, key=_by_start_then_longest)
-    ]
-    can_stand = [part for part in whole if _can_stand(part, is_end=text.endswith(part))]
-    yield from (part for part in can_stand if text.startswith(part))
-    yield from (part for part in can_stand if not text.startswith(part) and not _ASIDE.match(part))
+    marks = {*_edges(_PUNCTUATION, text), *_edges(_CONJUNCTION, text)}
+    ends = sorted((start for start, _ in marks), reverse=True)
+    yield from filter(_can_stand, (text[:end].strip(_EDGES) for end in ends))
     cuts = [_COORDINATION] if GERMAN_SIGNS & set(_words(text)) else [_COORDINATION, _PREPOSITION]
     for cut in cuts:
         for start, _ in sorted(_edges(cut, text), reverse=True):
@@ -70,15 +61,9 @@ def _parts(text: str) -> Iterator[str]:
                 yield part
 
 
-def _by_start_then_longest(span: tuple[int, int]) -> tuple[int, int]:
-    return span[0], -span[1]
-
-
-def _can_stand(part: str, *, is_end: bool = False) -> bool:
+def _can_stand(part: str) -> bool:
     words = _words(part)
-    if len(words) < LEAST_WORDS or not _fits(part):
-        return False
-    return is_end or words[-1] not in FUNCTION_WORDS
+    return len(words) >= LEAST_WORDS and _fits(part) and words[-1] not in FUNCTION_WORDS
 
 
 def _edges(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
