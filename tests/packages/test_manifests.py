@@ -5,7 +5,7 @@ import re
 import subprocess
 import tomllib
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
@@ -213,3 +213,15 @@ def test_an_archive_is_the_same_whatever_the_order_and_the_clock(tmp_path: Path)
     write_zip(tmp_path / "3", contents, 0)
     with zipfile.ZipFile(tmp_path / "3") as archive:
         assert [each.date_time[0] for each in archive.infolist()] == [1980, 1980]
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex", "cursor"])
+def test_a_plugin_has_a_display_name_and_an_icon_that_is_there(client: str) -> None:
+    made = files(client)
+    ((path, manifest),) = [
+        (each, json.loads(made[each])) for each in made if each.endswith("-plugin/plugin.json")
+    ]
+    shown = manifest | manifest.get("interface", {})
+    assert shown["displayName"] == FACTS.title
+    icon = PurePosixPath(path).parent.parent / (shown.get("icon") or shown["logo"])
+    assert made[str(icon)].startswith(b"<svg")

@@ -21,6 +21,7 @@ Files = dict[str, bytes]
 
 _ARGUMENTS = "{arguments}"
 
+_MARK = "assets/mark.svg"
 _AGENT_PLUGINS = "https://agent-plugins.org/schemas/1.0.0"
 PORTABLE = "agent-plugin"
 """The extension of no client in particular."""
@@ -59,9 +60,21 @@ def commands(root: Path) -> dict[str, Text]:
     return made
 
 
+def _mark(root: Path) -> Files:
+    """Return the picture that stands beside the name."""
+    mark = root / "src" / "minutebook" / "features" / "pages" / "static" / "mark.svg"
+    return {_MARK: mark.read_bytes()}
+
+
 def claude_code(facts: Facts, root: Path) -> Files:
     """Return a plugin for Claude Code, which is a marketplace of itself: server, hooks, commands, a skill."""
-    plugin = {**_about(facts), "homepage": facts.urls["Homepage"], "license": facts.license}
+    plugin = {
+        **_about(facts),
+        "displayName": facts.title,
+        "icon": f"./{_MARK}",
+        "homepage": facts.urls["Homepage"],
+        "license": facts.license,
+    }
     market = {
         "name": facts.name,
         "owner": {"name": facts.author},
@@ -79,6 +92,7 @@ def claude_code(facts: Facts, root: Path) -> Files:
         ".claude-plugin/marketplace.json": _json(market),
         ".mcp.json": _json({"mcpServers": {facts.name: server("claude-code")}}),
         "hooks/hooks.json": _json({"description": "What is kept, there by itself", "hooks": hooks}),
+        **_mark(root),
         **_skill(facts),
     }
     for name, text in commands(root).items():
@@ -112,12 +126,14 @@ def codex(facts: Facts, root: Path) -> Files:
             "shortDescription": facts.short_description,
             "longDescription": facts.description,
             "developerName": facts.author,
+            "logo": f"./{_MARK}",
             "category": "Productivity",
         },
     }
     inside = {
         ".codex-plugin/plugin.json": _json(plugin),
         ".mcp.json": _json({"mcpServers": {facts.name: server("codex")}}),
+        **_mark(root),
         **_skill(facts),
     }
     files = {f"plugins/{facts.name}/{name}": text for name, text in inside.items()}
@@ -129,10 +145,12 @@ def cursor(facts: Facts, root: Path) -> Files:
     plugin = {
         **_about(facts),
         "displayName": facts.title,
+        "logo": _MARK,
         "homepage": facts.urls["Homepage"],
         "license": facts.license,
     }
     files = {
+        **_mark(root),
         ".cursor-plugin/plugin.json": _json(plugin),
         "mcp.json": _json({"mcpServers": {facts.name: server("cursor")}}),
         **_skill(facts),

@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 MODERN_VERSION = "2026-07-28"
 """The revision of the protocol without a handshake: each request says the version in `_meta`."""
 
+WEBSITE = "https://minutebook.example/"
+"""The homepage of the project, as pyproject.toml has it."""
+
+ICON = (
+    "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9"
+    "IjAgMCAyNCAyNCI+PHJlY3QgeD0iNCIgeT0iMiIgd2lkdGg9IjE2IiBoZWlnaHQ9IjIwIiByeD0iMiIgZmlsbD0iIz"
+    "FmNmY1YyIvPjxwYXRoIGQ9Ik04IDJ2MjAiIHN0cm9rZT0iI2Y2ZjNlYSIgc3Ryb2tlLXdpZHRoPSIxLjUiLz48cGF0"
+    "aCBkPSJNMTEgOGg2TTExIDEyaDZNMTEgMTZoNCIgc3Ryb2tlPSIjZjZmM2VhIiBzdHJva2Utd2lkdGg9IjEuNiIgc3"
+    "Ryb2tlLWxpbmVjYXA9InJvdW5kIi8+PC9zdmc+Cg=="
+)
+"""The mark of the web pages, for a client that shows whose tools it calls."""
+
 _OWN = os.path.dirname(__file__)
 _FEATURES = os.path.join(os.path.dirname(_OWN), "features")
 
@@ -205,9 +217,11 @@ class Announced:
         common = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0, "_meta": meta}
         return {**result, **common}
 
-    def _server_info(self) -> "dict[str, str]":
+    def _server_info(self) -> "dict[str, Any]":
         info = joint_info(self._promises)
-        return {name: info[name] for name in ("name", "title", "version")}
+        shown = {name: info[name] for name in ("name", "title", "version")}
+        icon = {"src": ICON, "mimeType": "image/svg+xml", "sizes": ["any"]}
+        return {**shown, "websiteUrl": WEBSITE, "icons": [icon]}
 
     def _capabilities(self) -> "dict[str, Any]":
         capabilities: dict[str, Any] = {"tools": {"listChanged": False}}

@@ -1,8 +1,10 @@
 """What the proxy answers by itself is what the server would have answered."""
 
+import base64
 import json
 import socket
 import threading
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,6 +27,7 @@ from minutebook.server.stdio.transport import serve_on
 from tests.examples import parametrize_in_part
 from tests.line_client import INITIALIZED
 from tests.server.stdio.speaking import INITIALIZE
+from tests.test_guides import ROOT
 
 TOOLS = {"jsonrpc": "2.0", "id": "tools", "method": "tools/list"}
 PING = {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"_meta": {"progressToken": 1}}}
@@ -375,3 +378,13 @@ def test_what_is_discovered_is_asked_for_as_the_server_accepts(
     )
     if asked(early(["knowledge"]), asking) is not None:
         methods.validate_client_request("server/discover", MODERN_VERSION, asking["params"])
+
+
+def test_a_server_says_who_it_is_with_a_title_a_website_and_an_icon() -> None:
+    info = announced(("knowledge",), "contract").initialize("2025-11-25")["serverInfo"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert info["title"]
+    assert info["websiteUrl"] == project["urls"]["Homepage"]
+    (icon,) = info["icons"]
+    mark = ROOT / "src" / "minutebook" / "features" / "pages" / "static" / "mark.svg"
+    assert base64.b64decode(icon["src"].partition(",")[2]) == mark.read_bytes()

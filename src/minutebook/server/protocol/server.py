@@ -9,7 +9,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 
-from minutebook.contracts.announced import has_skill, joint_info
+from minutebook.contracts.announced import ICON, WEBSITE, has_skill, joint_info
 from minutebook.contracts.contract import Contract
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.protocol.resources import Resources, add_prompts
@@ -51,6 +51,8 @@ def build_server(
         info["name"],
         version=info["version"],
         title=info["title"],
+        website_url=WEBSITE,
+        icons=[types.Icon(src=ICON, mime_type="image/svg+xml", sizes=["any"])],
         instructions=info["instructions"],
         get_tool_input_schema=_schemas(tools.listed).get,
         on_list_tools=tools.list_all,
