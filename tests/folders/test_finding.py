@@ -205,6 +205,31 @@ def test_a_repository_of_another_user_is_not_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no inodes")
+@pytest.mark.parametrize(
+    ("configuration", "address", "is_believed"),
+    [
+        (".gitconfig", "h@example.org", True),
+        (".config/git/config", "h@example.org", True),
+        (".gitconfig", "else@example.org", False),
+        # What came with the folder says nothing of the person.
+        ("project/.git/config", "h@example.org", False),
+    ],
+)
+def test_a_home_that_was_copied_belongs_to_its_projects(
+    tmp_path: Path, configuration: str, address: str, is_believed: bool
+) -> None:
+    home = tmp_path / "home"
+    with_commit(repository(home / "project"))
+    path = home / configuration
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(f"[user]\n\temail = {address}\n")
+    restored = Path(shutil.copytree(home, tmp_path / "restored"))
+    place = find_place(restored / "project", home=restored)
+    assert (place.repository == NAME) is is_believed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no inodes")
 @pytest.mark.parametrize("version", ["2", "3", "4"])
 def test_a_repository_that_was_unpacked_is_asked_for_once(tmp_path: Path, version: str) -> None:
     made = repository(tmp_path / "made")

@@ -99,7 +99,7 @@ def find_place(
         git = find_git(real, top)
         file = _folder_file(real, top, git)
         if git is not None:
-            found = _in_git(found, git, trusts)
+            found = _in_git(found, git, trusts, top)
         return found if file is None else _named(found, file, git, trusts)
     except OSError as error:
         reason = f"{error.filename or real} {error.strerror}"
@@ -123,7 +123,7 @@ def begun(place: FolderPlace) -> FolderPlace:
     return replace(place, repository=name, source=place.unnamed.source, unnamed=None)
 
 
-def _in_git(found: FolderPlace, git: GitFolder, trusts: Trusts) -> FolderPlace:
+def _in_git(found: FolderPlace, git: GitFolder, trusts: Trusts, home: Path) -> FolderPlace:
     identity = identity_of(git)
     found = replace(found, root=git.root)
     if not identity.names:
@@ -131,7 +131,7 @@ def _in_git(found: FolderPlace, git: GitFolder, trusts: Trusts) -> FolderPlace:
         return replace(found, unnamed=identity if is_sure else None, problem=git.doubt)
     name, *others = identity.names
     # A name that is kept here was made here, of random letters: nobody else can claim it.
-    doubt = git.doubt or (None if name.startswith(LOCAL) else doubt_of_writer(git))
+    doubt = git.doubt or (None if name.startswith(LOCAL) else doubt_of_writer(git, home))
     claim = None if doubt is None else Claim(str(git.root), name)
     if claim is not None and not trusts(claim.place, claim.repository):
         return replace(found, problem=doubt, claim=claim)

@@ -24,6 +24,9 @@ _DEEPEST = 64
 _MOST_CLONES = 4
 """Clones of clones on this machine that are followed to where the first came from."""
 
+_MOST_LOGGED = 1 << 16
+"""Bytes of a log that are read."""
+
 _KEPT_NAME = re.compile(r"[^\s/]{1,60}-[0-9a-f]{20}")
 _ODD = re.compile(r"[^\w.-]+")
 
@@ -82,14 +85,37 @@ def identity_of(found: GitFolder) -> Identity:
     return _identity(found.common, found.root, _MOST_CLONES)
 
 
-def doubt_of_writer(found: GitFolder) -> str | None:
-    """Say that no Git of this machine has looked at the work tree, so that all of it may have been unpacked; None if one has."""
+def doubt_of_writer(found: GitFolder, home: Path) -> str | None:
+    """Say that neither a Git of this machine nor the person's own wrote in a repository, so that all of it may have been unpacked.
+
+    None if one did: the index knows the files by their inodes, or, where a home was copied or restored, the log of HEAD has the
+    address that the person's own configuration gives.
+    """
     if not hasattr(os, "geteuid") or has_seen(found.index, found.root):
+        return None
+    if _is_logged(found.index.with_name("logs") / "HEAD", _addresses(home)):
         return None
     return (
         f"{found.common / 'config'} names a remote and may have come with the folder: Git knows none of its files here "
         "yet; `minutebook where --trust` there believes it"
     )
+
+
+def _addresses(home: Path) -> set[str]:
+    """Return the addresses under which the person commits, by the configuration in their home, not by a folder's own."""
+    files = (home / ".gitconfig", home / ".config" / "git" / "config")
+    found = (values(read_small(each) or "").get("user.email", "") for each in files)
+    return {address for address in found if address}
+
+
+def _is_logged(log: Path, addresses: set[str]) -> bool:
+    """Tell whether a log of Git has a line by one of these addresses, among its first."""
+    try:
+        with log.open("rb") as file:
+            lines = file.read(_MOST_LOGGED).decode(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(f"<{each}> " in line.partition("\t")[0] for line in lines for each in addresses)
 
 
 def keep_name(identity: Identity, root: Path) -> str:
