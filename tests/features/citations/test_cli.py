@@ -186,3 +186,29 @@ def test_new_code_that_is_never_committed_is_gone_when_it_is_not_there(
     assert verdict() == "changed, in no commit yet"
     pay.write_text(PAY)
     assert verdict() == "gone, in no commit yet"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("The rate is in src/gone.py, its test in gone_test.py:12.", ["src/gone.py", "gone_test.py:12"]),
+        ("See src/gone.py:total and pay/gone.py.", ["src/gone.py:total", "pay/gone.py"]),
+        # What is there, by its end or not yet committed, elsewhere, or no file at all.
+        ("src/pay.py:1, pay.py:2 and ./new/file.py", []),
+        ("/etc/hosts.d/shop.conf, https://shop.example/a/b.html, and/or, 1.5/2.0, v1.2", []),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_cited_and_not_there_is_named_when_it_is_written(
+    run: Run, shop: Path, text: str, named: list[str]
+) -> None:
+    (shop / "new").mkdir()
+    (shop / "new" / "file.py").touch()
+    said = run("remember", text).stderr
+    assert [line.split()[3] for line in said.splitlines() if "There is no" in line] == named
+
+
+def test_outside_of_a_repository_no_file_is_missed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "There is no" not in run("remember", "The rate is in src/gone.py:3.").stderr

@@ -1,5 +1,6 @@
 """Check the citations of records against a project's files as they are."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,7 +25,9 @@ from minutebook.features.citations.trees import (
     open_repository,
     reading_git,
 )
-from minutebook.features.code.references import as_given, references_in
+from minutebook.features.code.references import as_given, below, references_in
+
+_IS_FILE = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,24 @@ class CodeCheck:
         """Return those of some citations, given by hand, that cite nothing in the last commit."""
         tree = self._before(self._head)
         return [each for each in given if not list(cited_in(references_in(as_given([each])), tree))]
+
+    @reading_git()
+    def absent(self, text: str) -> list[str]:
+        """Return the files that a text cites, with a folder or lines, and that are neither in the last commit nor in the work tree."""
+        tree, top = self._before(self._head), str(self.root).rstrip("/")
+        named = [
+            (each.written, below(top, each.path))
+            for each in references_in(text)
+            if each.path and _IS_FILE.search(each.path) and (each.lines or "/" in each.path)
+        ]
+        # A path from the top of the machine may be outside of the project.
+        return [
+            written
+            for written, path in named
+            if not (written.startswith("/") and written[1:].startswith(path))
+            and not tree.has_named(path)
+            and not any((folder / path).exists() for folder in (self.root, Path()))
+        ]
 
     def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:
         """Judge citations of a commit by the work tree; those in files that cannot be read are left out."""

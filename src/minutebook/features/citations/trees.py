@@ -221,6 +221,12 @@ class SearchedTree:
             return path
         return file_meant(path, self._by_name[path.rpartition("/")[2]])
 
+    def has_named(self, path: str) -> bool:
+        """Tell whether a file is at a path, or at one that ends with it."""
+        return any(
+            f"/{each}".endswith(f"/{path}") for each in self._by_name[path.rpartition("/")[2]]
+        )
+
     def is_text(self, path: str) -> bool:
         """Tell whether a file can be read as a text."""
         return self._content(path) is not None
