@@ -381,7 +381,9 @@ def test_what_is_discovered_is_asked_for_as_the_server_accepts(
 
 
 def test_a_server_says_who_it_is_with_a_title_a_website_and_an_icon() -> None:
-    info = announced(("knowledge",), "contract").initialize("2025-11-25")["serverInfo"]
+    known = announced(("knowledge",), "contract")
+    assert known is not None
+    info = known.initialize("2025-11-25")["serverInfo"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert info["title"]
     assert info["websiteUrl"] == project["urls"]["Homepage"]
