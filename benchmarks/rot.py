@@ -178,7 +178,7 @@ def costs_of_verdicts(clone: Path, *, quick: bool) -> Table:
         records = app.infrastructure.records
         silent = CombinedRecall(
             app.recall,
-            NewestFirst(app.embeddings),
+            NewestFirst(app.embeddings, records),
             Passages(records, app.embeddings),
             HitNotes({}),
         )

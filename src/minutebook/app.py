@@ -259,7 +259,7 @@ class App:
         from minutebook.services.search.newest_first import NewestFirst
         from minutebook.services.search.passages import Passages
 
-        newest = NewestFirst(self.embeddings)
+        newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
         return CombinedRecall(self.recall, newest, passages, self.hit_notes, self._made("lists"))
 

@@ -147,6 +147,11 @@ def _judged(name: str, pairs: Sequence[Alignment], shares: Floats) -> Iterator[t
             asked = [rows[each] | signs_of_question(pairs[each]) for each in open_ones]
             chances[open_ones] = _with_odds(net.chances(asked), shares[open_ones])
         is_likely = (chances >= LIKELY_ASKED) & (unasked >= LIKELY_UNASKED)
+        # What is likely whatever is asked, as when it was written, is likely here.
+        found = _with_odds(unasked, shares)
+        is_known = found >= NETS["states"].cut[0]
+        chances = np.where(is_known, np.maximum(chances, found), chances)
+        is_likely |= is_known
     yield from zip(chances.tolist(), is_likely.tolist(), strict=True)
 
 

@@ -80,6 +80,8 @@ def test_a_pair_is_suggested_once_applied_undone_and_refused_for_good(world: Wor
     world.app.get(TidyingServices).inbox.undo(PERSON, "1")
     assert records(world) == before
     world.app.get(TidyingServices).inbox.refuse(PERSON, "1")
+    # Whoever says that both stay has said it for every answer.
+    assert world.app.infrastructure.records.are_linked(older, newer)
     assert found(world) == {}
     assert waiting(world) == []
     world.app.memories.update(PERSON, newer.id, {"importance": 0.5})
@@ -109,8 +111,8 @@ def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_a
     undo.take_back(PERSON, str(act))
     assert records(world) == before
     assert [each.name for each in waiting(world)] == ["1", "2"]
-    # One that changed nothing is an act as well.
-    inbox.refuse(PERSON, "1")
+    # A refusal is an act as well, with the link that says that both stay.
+    inbox.refuse(in_call(PERSON, request="another"), "1")
     undo.take_back(PERSON, str(undo.last(PERSON).act.last.number))
     assert [each.name for each in waiting(world)] == ["1", "2"]
 

@@ -188,3 +188,10 @@ def test_of_what_was_said_in_a_talk_a_question_for_now_gets_the_newer_first(
 ) -> None:
     _, second = kept(world, f"Mei: {older}", f"Mei: {newer}")
     assert told(world, query)[0].record.id == second
+
+
+def test_two_that_are_linked_are_not_told_as_a_revision(world: World) -> None:
+    first, second = kept(world, *PAIRS[0][:2])
+    assert any(each.revised_by is not None for each in told(world, PAIRS[0][2]))
+    world.app.links.link(world.caller, first, second)
+    assert all(each.revised_by is None for each in told(world, PAIRS[0][2]))

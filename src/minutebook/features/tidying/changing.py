@@ -8,6 +8,7 @@ from minutebook.features.citations.confirming import Confirmations
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.looking.examining import Examined
 from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.knowledge.status import StatusChanges
 
@@ -20,11 +21,13 @@ class Changing:
         infrastructure: Infrastructure,
         memories: Memories,
         status: StatusChanges,
+        links: Links,
         confirmations: Confirmations,
     ) -> None:
         self._store = infrastructure.records
         self._memories = memories
         self._status = status
+        self._links = links
         self._confirmations = confirmations
 
     def make(self, caller: Caller, examined: Examined) -> None:
@@ -39,10 +42,14 @@ class Changing:
     def refuse(self, caller: Caller, examined: Examined) -> None:
         """Make the change of refusing a suggestion, if any.
 
-        A wording that is refused is deprecated: it would say a third time what two memories say; so is what cites code that is
+        Two memories that both stay are linked, so that no answer tells the one as a revision of the other. A wording that is refused is deprecated: it would say a third time what two memories say; so is what cites code that is
         no more and is not confirmed, unless nobody may change it. Raises whatever the service of its subject does.
         """
         kind, id = examined.subjects[0]
+        if examined.finding in (Topic.DUPLICATE, Topic.CONTRADICTION):
+            one, other = examined.records
+            if not (getattr(one, "locked_by", None) or getattr(other, "locked_by", None)):
+                self._links.link(caller, one.id, other.id)
         if examined.finding in _REFUSED and kind not in _FIXED:
             reason = caller.call.reason or _REFUSED[examined.finding]
             self._status.deprecate(caller, id, reason)

@@ -43,7 +43,7 @@ class TidyingServices(FeatureServices):
         from minutebook.features.tidying.looking.examining import Examining
 
         citations = self.app.get(CitationServices).citations
-        return Examining(self.infrastructure.store, self._candidates, citations, self.app.clock)
+        return Examining(self.infrastructure, self._candidates, citations)
 
     @service
     def _candidates(self) -> "MemoryNeighbours":
@@ -61,6 +61,7 @@ class TidyingServices(FeatureServices):
             self.infrastructure,
             self.app.memories,
             self.app.status,
+            self.app.links,
             self.app.get(CitationServices).confirmations,
         )
 

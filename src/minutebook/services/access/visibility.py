@@ -24,6 +24,7 @@ from minutebook.domain.records import (
     Edge,
     Entry,
     Head,
+    Kind,
     LedgerMark,
     Memory,
     Record,
@@ -399,6 +400,11 @@ class Records:
         about = {"subject": record.id, "subject_kind": record.kind, "act": act}
         here = Filter(organization=record.organization, equal=about)
         return next(iter(self._store.find(Entry, here, order=("number",), limit=1)), None)
+
+    def are_linked(self, one: Memory, other: Memory) -> bool:
+        """Tell whether a link leads from one memory to another: somebody has said how they belong together."""
+        edges = self._store.edges(one.organization, [one.id])
+        return any(e.kind is Kind.LINK and other.id in (e.source, e.target) for e in edges)
 
     def summary(self, session: Session) -> Summary | None:
         """Return the summary of a session, or None."""

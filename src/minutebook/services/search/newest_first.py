@@ -13,6 +13,7 @@ from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
 from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
+from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.recall import Recalled
 from minutebook.services.search.signals import Asked, Key
@@ -45,8 +46,9 @@ class RevisedBy:
 class NewestFirst:
     """Finds which of the best hits revise others."""
 
-    def __init__(self, embeddings: Embeddings) -> None:
+    def __init__(self, embeddings: Embeddings, records: Records) -> None:
         self._embeddings = embeddings
+        self._records = records
 
     def order(
         self, hits: Sequence[Recalled], asked: Asked
@@ -77,6 +79,7 @@ class NewestFirst:
             old: each
             for old, each in found.items()
             if _stands_below(judged[old], judged[each.newer], each, said_from)
+            and not self._are_linked(judged[old].record, judged[each.newer].record)
         }
         revised = {
             judged[old].hit.id: RevisedBy(
@@ -93,6 +96,11 @@ class NewestFirst:
         for each in hits:
             _place(each, newer_of, ordered)
         return list(ordered.values()), revised
+
+    def _are_linked(self, one: TextRecord, other: TextRecord) -> bool:
+        if not (isinstance(one, Memory) and isinstance(other, Memory)):
+            return False
+        return self._records.are_linked(one, other)
 
     def _asks_for_now(self, asked: Asked) -> bool:
         if asked.embedding is None:

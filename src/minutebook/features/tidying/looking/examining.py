@@ -24,8 +24,7 @@ from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
 from minutebook.features.tidying.looking.candidates import MemoryNeighbours
 from minutebook.features.tidying.looking.notes import Comparison, PairVerdict
-from minutebook.services.access.visibility import Clock
-from minutebook.store.protocol import Tended
+from minutebook.services.infrastructure import Infrastructure
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +46,16 @@ class Examining:
     """Examines records for anyone: findings are shown only to callers that may see all of them."""
 
     def __init__(
-        self, store: Tended, candidates: MemoryNeighbours, citations: Citations, clock: Clock
+        self,
+        infrastructure: Infrastructure,
+        candidates: MemoryNeighbours,
+        citations: Citations,
     ) -> None:
-        self._store = store
+        self._store = infrastructure.store
+        self._records = infrastructure.records
+        self._clock = infrastructure.clock
         self._candidates = candidates
         self._citations = citations
-        self._clock = clock
 
     def again(self, suggestion: Suggestion) -> Examined | None:
         """Look at the records of a suggestion again; None if there is nothing to suggest any more."""
@@ -101,7 +104,7 @@ class Examining:
         if found.verdict is PairVerdict.APART or self._is_pattern(older, newer, found):
             return None
         stays, goes = (older, newer) if found.is_older_fuller else (newer, older)
-        if not _may_change(goes) or self._are_linked(one, other):
+        if not _may_change(goes) or self._records.are_linked(one, other):
             return None
         if newer.id in merged_ids(older.metadata) or older.id in merged_ids(newer.metadata):
             return None
@@ -180,10 +183,6 @@ class Examining:
         }
         subjects = ((record.kind, record.id),)
         return Examined(Topic.CITED, certainty, subjects, (record,), facts=facts)
-
-    def _are_linked(self, one: Memory, other: Memory) -> bool:
-        edges = self._store.edges(one.organization, [one.id])
-        return any(e.kind is Kind.LINK and other.id in (e.source, e.target) for e in edges)
 
     def _age(self, memory: Memory) -> tuple[datetime, datetime, str]:
         return self._written(memory), memory.ingestion_time, memory.id
