@@ -301,8 +301,6 @@ def pages(app: App, rounds: int) -> dict[str, Callable[[int], str]]:
         "Graph, 1,000 things": lambda _: "/graph?at=e0&show=1000",
         "Graph, the drawing of these": lambda _: "/graph/drawing?at=e0&show=1000",
         "Activity": lambda _: "/activity",
-        "Time, a day": lambda at: f"/time?on=2026-06-{at % 28 + 1:02}",
-        "Time, days without a change": lambda at: f"/time/changes?since=2026-07-{at % 28 + 1:02}",
         "Code, a question": lambda at: f"/code?q={questions[at]}",
         "Code, the projects": lambda _: "/code",
         "Code, lines of a file": lambda at: f"/code/file?project=kettle&path=src/part{at % 5}.py",

@@ -212,7 +212,6 @@ READS = {
     "secret_scan": {"counts", "scan"},
     "sessions": {"all", "connections", "overview", "page", "turn_of", "turns"},
     "summaries": {"page"},
-    "timeline": {"changes", "first", "known_at", "true_at"},
     "tokens": {"last_uses", "list"},
     "trail": {"each", "ends", "entries", "heads", "prove"},
     "undo": {"acts", "last", "obstacle", "read", "subjects"},

@@ -132,8 +132,8 @@ def test_a_records_words_and_days_are_said_in_the_readers_language(site: Site) -
     assert (
         '<option value="fact">Tatsache</option>' in browser.get("/find", accept_language="de").text
     )
-    time = browser.get("/time?on=2026-01-31", accept_language="de").text
-    assert "31.01.2026" in time
+    day = browser.get("/today?date=2026-01-31", accept_language="de").text
+    assert "31.01.2026" in day
     known = {str(each) for kind in (MemoryType, Status, ScopeLevel, Role) for each in kind}
     assert known <= set(WORDS)
 

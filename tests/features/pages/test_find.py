@@ -225,7 +225,5 @@ def test_what_is_not_in_the_head_stands_under_more_with_what_it_is_for(site: Sit
         *("/sessions", "/decisions", "/review", "/more")
     ]
     listed = re.findall('<dt><a href="([^"]+)">[^<]+</a></dt><dd>[^<]+</dd>', main)
-    assert listed == [
-        *("/code", "/graph", "/time", "/recalls", "/activity", "/health", "/settings")
-    ]
+    assert listed == [*("/code", "/graph", "/recalls", "/activity", "/health", "/settings")]
     assert 'href="/more" aria-current="true"' in site.owner().get("/health").text

@@ -186,9 +186,6 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
         "/graph",
         f"/graph?at={entity.id}&open={memory.id}",
         f"/graph?at={memory.id}&open={other.id},{entity.id}",
-        "/time",
-        "/time?see=true",
-        "/time/changes",
         "/review?of=active",
         "/review",
         "/review?of=proposal",
@@ -215,7 +212,7 @@ def test_hostile_addresses_and_forms_are_inert(site: Site, text: str) -> None:
     answer = browser.post("/review", act="apply", pick0=text, reason=text)
     assert answer.status_code == 404
     check_inert(answer.text)
-    for path in ("/time?on=", "/time/changes?since=", "/review?of="):
+    for path in ("/activity?since=", "/review?of="):
         field = path.split("?")[1][:-1]
         params = {"q": text, field: text}
         answer = browser.http.get(

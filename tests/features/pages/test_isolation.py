@@ -37,7 +37,6 @@ ASKERS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 QUERIES: dict[str, tuple[dict[str, str], ...]] = {
     "/find": ({"q": "hush"}, {"q": "hush", "in": "sessions"}, {"q": "hush", "in": "decisions"}),
-    "/time": ({"see": "true"},),
     "/review": ({"of": "active"}, {"of": "duplicate"}, {"of": "proposal"}, {"of": "clash"}),
     "/code": ({"q": "hush"}, *({"project": f"hush{name}", "q": "x"} for name in HIDDEN)),
     "/code/file": tuple({"project": f"hush{n}", "path": f"hush{n}.py"} for n in HIDDEN),
@@ -50,9 +49,6 @@ COUNTING = (
     "/find",
     "/health",
     "/code",
-    "/time",
-    "/time?see=true",
-    "/time/changes",
     "/review",
     "/decisions",
 )

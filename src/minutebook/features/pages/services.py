@@ -7,7 +7,6 @@ from minutebook.composing import service
 
 if TYPE_CHECKING:
     from minutebook.features.pages.explained import ExplainedRecall
-    from minutebook.features.pages.timeline import Timeline
 
 
 class PageServices(FeatureServices):
@@ -19,10 +18,3 @@ class PageServices(FeatureServices):
         from minutebook.features.pages.explained import ExplainedRecall
 
         return ExplainedRecall(self.infrastructure.records, self.app.combined)
-
-    @service
-    def timeline(self) -> "Timeline":
-        """Read the facts known and true at an instant, and the changes since."""
-        from minutebook.features.pages.timeline import Timeline
-
-        return Timeline(self.infrastructure.records, self.app.trail)

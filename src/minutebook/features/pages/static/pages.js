@@ -68,25 +68,6 @@ function chooseAmongBoxes(event) {
   next.focus();
 }
 
-// A slider over days tells where it stands, and leads there when it is let go.
-for (const form of document.querySelectorAll("form[data-first]")) {
-  const slider = form.elements.namedItem("step");
-  const first = Date.parse(`${form.dataset.first}T00:00:00Z`);
-  // As the server writes days: 31.01.2026 in German, 2026-01-31 in English.
-  const dayOf = () => {
-    const iso = new Date(first + 86_400_000 * slider.valueAsNumber).toISOString().slice(0, 10);
-    return document.documentElement.lang === "de" ? iso.split("-").reverse().join(".") : iso;
-  };
-  const tell = () => {
-    form.querySelector("output").value = dayOf();
-    slider.setAttribute("aria-valuetext", dayOf());
-  };
-  slider.addEventListener("input", tell);
-  // Not on each arrow key: by keyboard the button leads there.
-  slider.addEventListener("pointerup", () => form.requestSubmit());
-  slider.setAttribute("aria-valuetext", form.querySelector("output").value);
-}
-
 document.addEventListener("htmx:afterSwap", (event) => showLocalTimes(event.target));
 showLocalTimes(document);
 

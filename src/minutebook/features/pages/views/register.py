@@ -19,7 +19,6 @@ from minutebook.features.pages.views import (
     more,
     sessions,
     settings,
-    timeline,
     today,
 )
 from minutebook.features.pages.views.live import Live
@@ -36,7 +35,6 @@ PAGES = Pages(
         memories.VIEWS,
         sessions.VIEWS,
         graph.VIEWS,
-        timeline.VIEWS,
         activity.VIEWS,
         health.VIEWS,
         settings.VIEWS,
@@ -52,13 +50,6 @@ PAGES = Pages(
             later("Graph"),
             LOOK_CLOSER,
             later("The people, parts and tools that memories name, and how they belong together."),
-        ),
-        MenuEntry(
-            70,
-            "/time",
-            later("Time"),
-            LOOK_CLOSER,
-            later("What was true on a day, and what changed between two days."),
         ),
         MenuEntry(
             90,
