@@ -210,7 +210,7 @@ READS = {
     "projects": {"all", "known", "progress", "read"},
     "proposals": {"pending"},
     "secret_scan": {"counts", "scan"},
-    "sessions": {"all", "connections", "overview", "page", "turn_of", "turns"},
+    "sessions": {"all", "connections", "overview", "page", "turn_of", "turns", "within"},
     "summaries": {"page"},
     "tokens": {"last_uses", "list"},
     "trail": {"each", "ends", "entries", "heads", "prove"},

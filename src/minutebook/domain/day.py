@@ -11,6 +11,7 @@ class DayTopic(StrEnum):
 
     LEARNED = "learned"
     TOLD = "told"
+    SESSIONS = "sessions"
     WAITS = "waits"
     ACTS = "acts"
 
@@ -45,13 +46,12 @@ class DayLine:
 
 @dataclass(frozen=True, slots=True)
 class DayPart:
-    """A feature's part of a topic: counts, the events, the latest first, a remedy, the address of a page with more."""
+    """A feature's part of a topic: counts, the events, the latest first, a remedy."""
 
     topic: DayTopic
     counts: Sequence[str] = ()
     lines: Sequence[DayLine] = ()
     remedy: str = ""
-    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

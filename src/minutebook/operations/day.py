@@ -19,6 +19,8 @@ from minutebook.operations.operation import operation
 if TYPE_CHECKING:
     from minutebook.app import App
 
+_KEPT = (DayTopic.LEARNED, DayTopic.SESSIONS)
+
 MOST = 200
 """Memories, and sessions, that are listed: the latest."""
 
@@ -42,7 +44,7 @@ def report(app: "App", caller: Caller, span: DaySpan) -> list[DayPart]:
     learned, *others = (
         _joined(topic, [part for part in found if part.topic is topic]) for topic in DayTopic
     )
-    if not learned.lines:
+    if not any(each.lines for each in (learned, *others) if each.topic in _KEPT):
         learned = replace(learned, remedy=_how_to_begin(app, caller))
     return [learned, *(each for each in others if any(each.topic is p.topic for p in found))]
 
@@ -52,7 +54,7 @@ def _joined(topic: DayTopic, parts: Sequence[DayPart]) -> DayPart:
     lines.sort(key=lambda each: (each.at is None, -each.at.timestamp() if each.at else 0))
     counts = [count for part in parts for count in part.counts]
     remedy = next((each.remedy for each in parts if each.remedy), "")
-    return DayPart(topic, counts, lines, remedy, next((p.path for p in parts if p.path), ""))
+    return DayPart(topic, counts, lines, remedy)
 
 
 def _memories(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
@@ -63,15 +65,10 @@ def _memories(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
 
 
 def _sessions(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
-    found = [
-        each
-        for each in app.sessions.all(caller)
-        if each.first < span.until and each.last >= span.since
-    ]
-    if found:
+    if found := app.sessions.within(caller, span):
         counts = [counted("{count:,} session", "{count:,} sessions", len(found))]
         lines = [_of_session(app, caller, each) for each in found[:MOST]]
-        yield DayPart(DayTopic.LEARNED, counts, lines)
+        yield DayPart(DayTopic.SESSIONS, counts, lines)
 
 
 def _failing_jobs(app: "App", caller: Caller) -> Iterator[DayPart]:
@@ -99,7 +96,7 @@ def _of_session(app: "App", caller: Caller, session: Session) -> DayLine:
     (last,) = app.sessions.turns(caller, session).find(Turn, order=["-at"], limit=1) or (None,)
     begun = "" if last is None else last.prompt or last.response
     return DayLine(
-        Reason("Session: {title}", title=begun if summary is None else summary.title),
+        begun if summary is None else summary.title,
         session.last,
         "/session?" + urlencode({"name": session.name}),
         session.repository or "",

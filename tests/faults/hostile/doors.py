@@ -151,8 +151,6 @@ def _page(h: House, item: Item) -> list[Answer]:
     id = _before(h, item)
     fields = {"text": item.text, "title": item.text[:200], "version": "1", "reason": item.text}
     shown = h.form(f"/memories/{id}/edit", **fields)
-    # No token comes of it, since all would have to bring one then.
-    h.form("/settings/tokens", role="human", end=item.text, name=item.text[:100])
     return [shown]
 
 

@@ -52,14 +52,18 @@ def test_the_way_through_the_graph_is_named(site: Site) -> None:
     site.remember("Kettle runs on PostgreSQL")
     page = site.owner().get("/find?q=Kettle").text
     assert "Way in the graph:" in page
-    assert "<b><bdi>Kettle</bdi></b>" in page
+    assert re.search('<a href="/graph\\?at=[^"]+"><bdi>Kettle</bdi></a>', page)
 
 
 def test_a_superseded_memory_is_found_only_as_of_then_or_by_its_status(site: Site) -> None:
     old = site.remember("We deploy on Mondays")
     site.app.memories.invalidate(OWNER, old.id, "changed", site.remember("We deploy on Fridays").id)
     browser = site.owner()
-    assert "Mondays" not in browser.get("/find?q=deploy").text
+    # It is struck out beneath what took its place.
+    page = browser.get("/find?q=deploy").text
+    assert page.count("Mondays") == page.count(
+        f'<del><a href="/memories/{old.id}"><bdi>We deploy on Mondays'
+    )
     assert "Mondays" in browser.get("/find?q=deploy&status=superseded").text
     instant = old.valid_from.isoformat().replace("+", "%2B")
     then = browser.get(f"/find?q=deploy&as_of={instant}").text
@@ -206,9 +210,7 @@ def test_of_a_memory_that_is_listed_its_project_client_and_age_are_said_and_noth
     )
     site.remember("Tea is at five", ada, type=MemoryType.SEMANTIC)
     browser = site.owner()
-    usual = (
-        '<p class="kind"><bdi class="project">kettle</bdi> · <bdi>ada</bdi> · <bdi>cursor</bdi> · '
-    )
+    usual = '<p class="kind"><bdi class="project" title="kettle">kettle</bdi> · <bdi>ada</bdi> · <bdi>cursor</bdi> · '
     for path in ("/find", "/find?q=tea"):
         page = browser.get(path).text
         assert usual in page
@@ -225,5 +227,5 @@ def test_what_is_not_in_the_head_stands_under_more_with_what_it_is_for(site: Sit
         *("/sessions", "/decisions", "/review", "/more")
     ]
     listed = re.findall('<dt><a href="([^"]+)">[^<]+</a></dt><dd>[^<]+</dd>', main)
-    assert listed == [*("/code", "/graph", "/recalls", "/activity", "/health", "/settings")]
+    assert listed == [*("/code", "/graph", "/activity", "/health", "/settings")]
     assert 'href="/more" aria-current="true"' in site.owner().get("/health").text

@@ -28,7 +28,10 @@ def test_a_session_says_its_project_client_length_and_age_and_is_found_by_its_pr
     browser = site.owner()
     page = browser.get("/sessions").text
     assert "What is a kettle?</bdi>" in page
-    assert '<bdi class="project">kettle</bdi> · <bdi>claude-code</bdi> · 2 requests · <time' in page
+    assert (
+        '<bdi class="project" title="kettle">kettle</bdi> · <bdi>claude-code</bdi> · 2 requests · <time'
+        in page
+    )
     assert '<a href="/sessions?project=pot"><bdi>pot</bdi> <small>1</small></a>' in page
     of_pot = browser.get("/sessions?project=pot").text
     assert "What is a pot?" in of_pot

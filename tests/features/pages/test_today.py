@@ -17,7 +17,7 @@ def test_today_is_the_first_page(site: Site) -> None:
 
 def test_an_empty_day_says_how_to_begin(site: Site) -> None:
     page = site.owner().get("/today").text
-    assert "Nothing was kept on this day." in page
+    assert "Nothing is kept here yet" in page
     assert "<code>minutebook setup</code>" in page
     site.remember("Deploys are on Tuesdays")
     earlier = site.owner().get("/today?date=2001-02-03").text
@@ -35,7 +35,6 @@ def test_memories_decisions_and_sessions_stand_by_project_and_client(site: Site)
     for expected in (
         *("1 memory", "1 decision", "1 session", "shop", "claude-code", "no project"),
         *("Deploys are on Tuesdays", "Decided: Orders in PostgreSQL", "Why is the checkout slow?"),
-        "claude-code was told “Deploys are on Tuesdays”",
     ):
         assert expected in page, expected
     assert f'href="/memories/{memory.id}"' in page

@@ -42,7 +42,6 @@ def write_recalls(store: Tended) -> None:
         organization="acme", asker="me", sessions={"s"}, client="claude", record=(Kind.MEMORY, "a")
     )
     rows.find(recalls, 3)
-    rows.sessions(recalls, 3, 3)
     rows.counts(recalls)
     rows.times(recalls, Kind.MEMORY, ["a"])
     rows.first(recalls)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Call, Caller
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, Role
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 
@@ -34,89 +35,71 @@ def with_tea(site: Site) -> Memory:
 
 def test_a_session_shows_what_its_connection_recalled(telling: Site) -> None:
     tea = with_tea(telling)
+    telling.app.sessions.add(replace(AGENT, call=Call(session="s2")), "other", "Hi", "", "Hello.")
     browser = telling.owner()
-    page = browser.followed_link(browser.get("/session?name=talk").text, "/recalls?session=talk")
+    page = browser.get("/session?name=talk").text
     assert f'href="/memories/{tea.id}"' in page
     assert "tea <b>now</b>" in unescape(page)
     assert "<b>now" not in page
-    assert "search_text" in page
-    assert "claude-code" in page
     # Of another session there is nothing.
-    assert f"/memories/{tea.id}" not in browser.get("/recalls?session=other").text
+    assert f"/memories/{tea.id}" not in browser.get("/session?name=other").text
 
 
-def test_sessions_lead_to_their_questions_and_these_to_what_they_find_now(telling: Site) -> None:
+def test_a_day_shows_questions_by_session_with_what_each_got(telling: Site) -> None:
     tea = with_tea(telling)
-    browser = telling.owner()
-    page = browser.get("/recalls").text
-    assert "Choose a session" in page
-    assert f'href="/memories/{tea.id}"' in browser.followed_link(page, "/recalls?session=s1")
-    assert f'href="/memories/{tea.id}"' in browser.followed_link(
-        page, "/recalls?client=claude-code"
-    )
-    # A question leads to what it would get now.
-    assert f'href="/memories/{tea.id}"' in browser.followed_link(page, "/find?q=tea")
+    ask(telling, "no turn is kept", replace(AGENT, call=Call(origin=Origin(client="cursor"))))
+    page = telling.owner().get("/today").text.partition('id="told"')[2]
+    assert '<h3><a href="/session?name=talk"><bdi>When is tea?</bdi></a></h3>' in page
+    assert "<h3><bdi>cursor</bdi></h3>" in page
+    assert f'href="/memories/{tea.id}"' in page
+    assert page.index("no turn is kept") < page.index("tea &lt;b&gt;now&lt;/b&gt;")
 
 
-def test_a_memory_says_how_often_and_by_whom_it_was_recalled(telling: Site) -> None:
+def test_a_memory_says_how_often_by_whom_and_by_which_questions_it_was_recalled(
+    telling: Site,
+) -> None:
     tea = with_tea(telling)
     ask(telling, "tea", replace(AGENT, name="grace"))
     browser = telling.owner()
     page = browser.get(f"/memories/{tea.id}").text
     assert "2 times since <time" in page
-    found = browser.followed_link(page, f"/recalls?memory={tea.id}")
-    assert found.count('<li class="hit">') == 2
+    assert page.count('<span class="asked">') == 2
     other = telling.remember("Bread at six")
     assert "Not once since <time" in browser.get(f"/memories/{other.id}").text
-
-
-def test_pages_follow_one_another(telling: Site) -> None:
-    for number in range(21):
-        ask(telling, f"question {number}")
-    browser = telling.owner()
-    page = browser.get("/recalls").text
-    assert page.count('<li class="hit">') == 20
-    older = browser.followed_link(page, "/recalls?from=20")
-    assert older.count('<li class="hit">') == 1
-    assert "question 0" in older
-    assert browser.get("/recalls?from=x").status_code == 400
-    assert browser.get("/recalls?memory=unknown").status_code == 404
 
 
 def test_who_may_not_see_a_thing_sees_nothing_of_its_recalls(telling: Site) -> None:
     tea = telling.remember("Tea of Ada", user="ada")
     ask(telling, "a private matter: tea", replace(AGENT, user="ada"))
-    bound = telling.bearer(Role.HUMAN, user="grace")
-    page = bound.get("/recalls").text
+    page = telling.bearer(Role.HUMAN, user="grace").get("/today").text
     for text in ("private", "Tea of Ada", tea.id, "claude-code"):
         assert text not in page
-    assert bound.get(f"/recalls?memory={tea.id}").status_code == 404
     elsewhere = telling.bearer(Role.ADMIN, name="zoe", organization="zoo")
-    assert "private" not in elsewhere.get("/recalls").text
-    assert "private" in telling.owner().get("/recalls").text
+    assert "private" not in elsewhere.get("/today").text
+    assert "private" in telling.owner().get("/today").text
 
 
 def test_the_pages_say_what_is_not_kept(site: Site, tmp_path: Path) -> None:
     tea = with_tea(site)
-    page = site.owner().get("/recalls").text
-    assert "The text of questions is not kept" in page
-    assert "now" not in page.split("<main")[1].replace("just now", "")
+    page = site.owner().get("/today").text.partition('id="told"')[2]
+    assert "A question" in page
+    assert "now" not in page
     assert f'href="/memories/{tea.id}"' in page
     with site_on(tmp_path / "off", recall_log="off") as off:
         memory = with_tea(off)
         browser = off.owner()
-        assert "The recall log is off" in browser.get("/recalls").text
+        assert "The recall log is off" in browser.get("/today").text
         assert "The recall log is off" in browser.get(f"/memories/{memory.id}").text
 
 
 def test_what_is_removed_leaves_the_pages(telling: Site) -> None:
     tea = with_tea(telling)
     telling.app.memories.delete(OWNER, tea.id)
-    page = telling.owner().get("/recalls").text
-    assert tea.id not in page
-    assert "It got nothing that is still here." in page
+    page = telling.owner().get("/today").text.partition('id="told"')[2]
+    assert tea.id not in page.partition('id="sessions"')[0]
+    assert '<span class="got">nothing</span>' in page
 
 
 def test_german_pages_speak_german(telling: Site) -> None:
     with_tea(telling)
-    assert "Was Agenten erfuhren" in telling.owner().get("/recalls", accept_language="de").text
+    assert "Agenten gesagt" in telling.owner().get("/today", accept_language="de").text

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from minutebook.domain.records import Kind, Memory
-from minutebook.features.recall_log.recalls import RecallCount
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.store.protocol import Tended
 from tests.features.recall_log.samples import logged
@@ -41,7 +40,7 @@ def test_recalls_are_kept_beside_the_records_and_found_by_what_they_are(kept: Te
     assert kept.sequence("acme") == 0
 
 
-def test_recalls_are_counted_by_session_and_by_who_got_a_record(kept: Tended) -> None:
+def test_recalls_are_counted_by_who_got_a_record(kept: Tended) -> None:
     later = START + timedelta(hours=2)
     RecallRows(kept.database).write(
         "acme",
@@ -52,18 +51,6 @@ def test_recalls_are_counted_by_session_and_by_who_got_a_record(kept: Tended) ->
             logged("4", "a", hours=1, actor="grace", client="cursor"),
         ],
     )
-    assert RecallRows(kept.database).sessions(_ALL_RECALLS, 9, 9) == [
-        RecallCount("ana", "claude", "s", 2, START, later),
-        RecallCount(
-            "grace", "cursor", "s", 1, later - timedelta(hours=1), later - timedelta(hours=1)
-        ),
-        RecallCount(
-            "grace", "claude", "t", 1, later - timedelta(hours=1), later - timedelta(hours=1)
-        ),
-    ]
-    (latest,) = RecallRows(kept.database).sessions(_ALL_RECALLS, 1, 9)
-    assert latest == RecallCount("ana", "claude", "s", 1, later, later)
-    assert len(RecallRows(kept.database).sessions(_ALL_RECALLS, 9, 2)) == 2
     of_a = replace(_ALL_RECALLS, record=(Kind.MEMORY, "a"))
     assert [(c.actor, c.count, c.last) for c in RecallRows(kept.database).counts(of_a)] == [
         ("ana", 2, later),

@@ -23,7 +23,6 @@ _FIRST_YEAR = 1970
 _EMPTY = {
     DayTopic.LEARNED: "nothing was kept",
     DayTopic.TOLD: "no agent asked",
-    DayTopic.WAITS: "nothing",
     DayTopic.ACTS: "nothing was done",
 }
 
@@ -95,7 +94,7 @@ def _lines(span: DaySpan, parts: Sequence[DayPart]) -> Iterator[str]:
 
 
 def _said(part: DayPart) -> str:
-    counts = ", ".join(part.counts) or ("" if part.lines else _EMPTY[part.topic])
+    counts = ", ".join(part.counts) or ("" if part.lines else _EMPTY.get(part.topic, "nothing"))
     return ". ".join(filter(None, (counts, part.remedy)))
 
 

@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.records import (
     CodeChunk,
+    Decision,
     Entity,
     Memory,
     ProjectCommit,
@@ -53,7 +54,7 @@ class Explained:
     `words` are those of its text that match the question. `way` leads from it to an entity that the
     question names or to another hit; empty if the graph signal says nothing. `neighbour` is the hit
     of the same session that lifted it. `followed` are the decisions, now superseded, that led here; `revised_by` perhaps revises it. `notes` are of
-    features.
+    features, and `replaced` what it took the place of.
     """
 
     record: Answering | ProjectCommit | Proposal
@@ -67,6 +68,7 @@ class Explained:
     followed: tuple[str, ...] = ()
     revised_by: RevisedBy | None = None
     notes: Notes = field(default_factory=dict)
+    replaced: tuple[Record, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -93,7 +95,28 @@ class ExplainedRecall:
         ranking = self._combined.recall(
             caller, query, limit, WEIGHTS, sources, selection=selection, tokens=PAGE_TOKENS
         )
-        return self._explained(caller, query, ranking.results), ranking.order
+        found = self._explained(caller, query, ranking.results)
+        shown = {each.record.id for each in found}
+        is_under = [each.revised_by is not None and each.revised_by.id in shown for each in found]
+        under = [each for each, has_newer in zip(found, is_under, strict=True) if has_newer]
+        tops = [each for each, has_newer in zip(found, is_under, strict=True) if not has_newer]
+        return [
+            replace(each, replaced=self._replaced(caller, each.record, under)) for each in tops
+        ], ranking.order
+
+    def _replaced(
+        self, caller: Caller, record: Record, under: Sequence[Explained]
+    ) -> tuple[Record, ...]:
+        """Return the records that a hit took the place of, and the other hits that it perhaps revises."""
+        view = self._store.seen_in(record.organization, anywhere(caller)).where(valid_at=None)
+        old: list[Record] = [
+            each.record for each in under if each.revised_by and each.revised_by.id == record.id
+        ]
+        if isinstance(record, Memory):
+            old += view.narrowed(superseded_by=record.id).find(Memory)
+        elif isinstance(record, Decision):
+            old += view.where(ids=frozenset(record.supersedes)).find(Decision)
+        return tuple({each.id: each for each in old}.values())
 
     def _explained(self, caller: Caller, query: str, ranked: Sequence[Ranked]) -> list[Explained]:
         """Say of hits why they were found."""

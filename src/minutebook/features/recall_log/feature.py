@@ -14,9 +14,9 @@ FEATURE = Feature(
     on_reset=".services:removed",
     commands={"Sessions": {".cli": ("recalls",)}},
     today=".today:answered",
-    pages=".pages:PAGES",
     page_parts={
         "memory.below": {"recall_log/memory.html": ".pages:recalls_of"},
-        "session.links": {"recall_log/session.html": ""},
+        "session.links": {"recall_log/session.html": ".pages:told_in"},
+        "today.told": {"recall_log/day.html": ".pages:told_on"},
     },
 )

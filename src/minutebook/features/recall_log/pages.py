@@ -1,108 +1,70 @@
-"""Recalls: which records each question got, by session, client and memory."""
+"""Parts of pages about the questions of agents and their hits: of a day, of a session, of a memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import NotFound
-from minutebook.domain.records import Kind, Memory, Record
-from minutebook.features.pages.frame.catalogue import later
-from minutebook.features.pages.frame.page import WHAT_HAPPENS, MenuEntry, Page, Pages, View, Visit
-from minutebook.features.pages.views.find import offset
-from minutebook.features.pages.views.sessions import address as session_address
+from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.day import DaySpan
+from minutebook.domain.records import Memory
+from minutebook.features.pages.views import sessions
+from minutebook.features.recall_log.recall_log import ShownRecall
 from minutebook.features.recall_log.services import RecallLogServices
 
-LISTED = 20
-"""Questions on a page."""
-
-LAST = 20_000
-"""How far back pages lead."""
-
-SESSIONS = 30
-"""Sessions to choose from: the latest."""
-
-CHOICES = ("session", "client", "memory")
-"""What the address may name."""
+OF_A_DAY, OF_A_SESSION, OF_A_MEMORY = 60, 60, 10
+"""Questions that a part shows, the latest."""
 
 
-def show(visit: Visit) -> Page:
-    """Show questions and their hits: of a session, a client, about a memory, or the latest.
+@dataclass(frozen=True, slots=True)
+class ToldSession:
+    """The questions of one session, the latest first: its title and address, empty where no turn of it is kept."""
 
-    Raises NotFound if the caller may not see the memory.
-    """
-    app, caller, at = visit.app, visit.caller, min(offset(visit.query), LAST)
-    given = {name: value for name in CHOICES if (value := visit.query.get(name, "").strip())}
-    session, client, id = (given.get(name) for name in CHOICES)
-    memory = None if id is None else _memory(visit, id)
-    names = None if session is None else app.sessions.connections(caller, session)
-    found = app.get(RecallLogServices).recalls.entries(
-        caller, sessions=names, client=client, record=memory, limit=LISTED + 1, offset=at
-    )
-    facts: dict[str, Any] = {
-        "mode": app.get(RecallLogServices).recalls.mode,
-        "reads_all": app.get(RecallLogServices).recalls.may_read_all(caller),
-        "given": given,
-        "memory": memory,
-        "journal": session if session is not None and app.sessions.all(caller, session) else None,
-        "recalls": found[:LISTED],
-        "has_more": len(found) > LISTED,
-        "offset": at,
-        "size": LISTED,
-        "sessions": app.get(RecallLogServices).recalls.sessions(caller, SESSIONS),
-        "address": address,
-        "page_of": page_of,
-        "session_address": session_address,
+    title: str
+    path: str
+    recalls: Sequence[ShownRecall]
+
+
+def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None:
+    """Return the questions of a day by session; None if there were none."""
+    caller = anywhere(caller)
+    found = app.get(RecallLogServices).recalls.entries(caller, span=span, limit=OF_A_DAY)
+    if not found:
+        return None
+    rows = {
+        name: row
+        for row in sessions.rows(app, caller, app.sessions.within(caller, span))
+        for name in app.sessions.connections(caller, row.session.name)
     }
-    return Page("recall_log/recalls.html", facts)
+    groups: dict[str, list[ShownRecall]] = {}
+    for each in found:
+        row = rows.get(each.entry.session)
+        key = each.entry.session if row is None else row.session.name
+        groups.setdefault(key or each.entry.client, []).append(each)
+    return {"sessions": [_session(rows, some) for some in groups.values()]}
 
 
-VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/recalls"): ("recalls", show)}
+def _session(rows: Mapping[str, sessions.SessionRow], some: Sequence[ShownRecall]) -> ToldSession:
+    entry = some[0].entry
+    row = rows.get(entry.session)
+    if row is None:
+        return ToldSession(entry.client or entry.actor, "", some)
+    return ToldSession(row.title, sessions.address(row.session.name), some)
 
 
-def address(given: Mapping[str, str], first: int = 0) -> str:
-    """Return the address of the list of questions, from one on."""
-    parts = {**given, **({"from": str(first)} if first else {})}
-    return "/recalls" + (f"?{urlencode(parts)}" if parts else "")
-
-
-def page_of(record: Record) -> str | None:
-    """Return the address of a record's page; None if it has none."""
-    held: Any = record
-    match record.kind:
-        case Kind.MEMORY:
-            return f"/memories/{record.id}"
-        case Kind.DECISION | Kind.PROPOSAL:
-            return f"/decisions/{record.id}"
-        case Kind.TURN | Kind.SUMMARY:
-            return session_address(held.session)
-        case _:
-            return None
-
-
-def _memory(visit: Visit, id: str) -> Memory:
-    memory = visit.app.memories.read_any(visit.caller, id)
-    if memory.deleted_at is not None:
-        raise NotFound(Kind.MEMORY, id)
-    return memory
+def told_in(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:
+    """Return the questions of a session; None if there were none."""
+    found = app.get(RecallLogServices).recalls.entries(
+        caller, sessions=app.sessions.connections(caller, name), limit=OF_A_SESSION
+    )
+    return {"recalls": found} if found else None
 
 
 def recalls_of(app: App, caller: Caller, memory: Memory) -> Mapping[str, Any]:
-    """Return how often a memory was recalled, and by whom."""
+    """Return how often a memory was recalled, by whom, and by which questions."""
     recalls = app.get(RecallLogServices).recalls
-    return {"uses": recalls.uses(caller, memory), "is_logged": recalls.mode != "off"}
-
-
-PAGES = Pages(
-    views=(VIEWS,),
-    menu=(
-        MenuEntry(
-            85,
-            "/recalls",
-            later("Questions"),
-            WHAT_HAPPENS,
-            later("What agents asked, and what they were told."),
-        ),
-    ),
-)
+    return {
+        "uses": recalls.uses(caller, memory),
+        "recalls": recalls.entries(caller, record=memory, limit=OF_A_MEMORY),
+        "is_logged": recalls.mode != "off",
+    }

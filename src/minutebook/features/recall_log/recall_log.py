@@ -45,9 +45,6 @@ LONGEST_QUESTION = 1000
 PRUNED_EVERY = 500
 """Entries of an organization between two looks for what is too old or too much."""
 
-AMONG = 5000
-"""The latest entries of an organization whose sessions are told apart."""
-
 
 @dataclass(frozen=True, slots=True)
 class ShownRecall:
@@ -210,16 +207,6 @@ class RecallLog:
             )
             for entry in page
         ]
-
-    def sessions(self, caller: Caller, limit: int) -> list[RecallCount]:
-        """Return the sessions with questions that the caller may read, latest first, with their number."""
-        self.flush()
-        found = [
-            each
-            for organization in self._homes(caller)
-            for each in self._rows.sessions(self._query(caller, organization), AMONG, limit)
-        ]
-        return sorted(found, key=lambda each: each.last, reverse=True)[:limit]
 
     def uses(self, caller: Caller, record: Record) -> Uses:
         """Count the recalls of a record that the caller may see, as far as the caller may read of them."""

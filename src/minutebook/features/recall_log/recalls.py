@@ -41,13 +41,11 @@ class LoggedRecall:
 
 @dataclass(frozen=True, slots=True)
 class RecallCount:
-    """How often the same name asked through the same client (and in one session), from when to when."""
+    """How often the same name asked through the same client, and when last."""
 
     actor: str
     client: str
-    session: str
     count: int
-    first: datetime
     last: datetime
 
 

@@ -88,29 +88,19 @@ class RecallRows:
             )
             return self._complete(connection, number, query.organization, rows)
 
-    def sessions(self, query: RecallQuery, among: int, limit: int) -> list[RecallCount]:
-        """Count the last `among` entries that are meant by name, client and session, latest first."""
-        with self._reading(query.organization) as (connection, number):
-            where, values = _condition(query, number)
-            rows = connection.rows(
-                "SELECT actor, client, session, count(*), min(at), max(at) FROM"  # noqa: S608
-                f" (SELECT actor, client, session, at FROM recalls AS r WHERE {where}"
-                " ORDER BY at DESC, id DESC LIMIT ?) AS latest"
-                " GROUP BY actor, client, session ORDER BY max(at) DESC, session, actor LIMIT ?",
-                (*values, among, limit),
-            )
-        return [self._counted(row) for row in rows]
-
     def counts(self, query: RecallQuery) -> list[RecallCount]:
-        """Count the entries that are meant by name and client, the most first; sessions are empty."""
+        """Count the entries that are meant by name and client, the most first."""
         with self._reading(query.organization) as (connection, number):
             where, values = _condition(query, number)
             rows = connection.rows(
-                "SELECT actor, client, '', count(*), min(at), max(at) FROM recalls AS r"  # noqa: S608
-                f" WHERE {where} GROUP BY actor, client ORDER BY 4 DESC, actor, client",
+                "SELECT actor, client, count(*), max(at) FROM recalls AS r"  # noqa: S608
+                f" WHERE {where} GROUP BY actor, client ORDER BY 3 DESC, actor, client",
                 values,
             )
-        return [self._counted(row) for row in rows]
+        return [
+            RecallCount(value_text(actor), value_text(client), count, instant(last))
+            for actor, client, count, last in rows
+        ]
 
     def times(self, query: RecallQuery, kind: Kind, ids: Collection[str]) -> dict[str, int]:
         """Count the entries that are meant by which of these records they got; of none, no count."""
@@ -223,11 +213,6 @@ class RecallRows:
             question=None if question is None else value_text(question),
             got=tuple(got[value_text(id)]),
         )
-
-    def _counted(self, row: Sequence[Any]) -> RecallCount:
-        *who, count, first, last = row
-        actor, client, session = map(value_text, who)
-        return RecallCount(actor, client, session, count, instant(first), instant(last))
 
     def _remove(self, connection: Connection, number: int, condition: str, *values: Any) -> None:
         """Remove entries of an organization that meet a further condition, with their hits."""

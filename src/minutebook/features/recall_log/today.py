@@ -35,7 +35,7 @@ def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     if not recalls.is_whole():
         counts.append(Reason("not known: answers cannot be noted at present"))
         remedy = Reason("`minutebook doctor` says why.")
-    yield DayPart(DayTopic.TOLD, counts, [_line(each) for each in found], remedy, "/recalls")
+    yield DayPart(DayTopic.TOLD, counts, [_line(each) for each in found], remedy)
 
 
 def _line(recall: ShownRecall) -> DayLine:

@@ -18,5 +18,8 @@ FEATURE = Feature(
     commands={"Look after it": {".cli": ("tidy",)}},
     today=".today:waiting",
     pages=".pages.register:PAGES",
-    page_parts={"health.look_at": {"tidying/waiting.html": ".pages.register:waiting"}},
+    page_parts={
+        "health.look_at": {"tidying/waiting.html": ".pages.register:waiting"},
+        "today.waits": {"tidying/today.html": ".pages.register:first_of_all"},
+    },
 )

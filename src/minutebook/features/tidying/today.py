@@ -21,7 +21,7 @@ def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     if suggestions:
         counts.append(counted("{count:,} suggestion", "{count:,} suggestions", suggestions))
     remedy = Reason("See `minutebook tidy`.") if counts else ""
-    yield DayPart(DayTopic.WAITS, counts, (), remedy, "/review")
+    yield DayPart(DayTopic.WAITS, counts, (), remedy)
 
 
 def _counts(found: Mapping[Topic, int]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from functools import partial
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.day import DaySpan
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import are_one_program
 from minutebook.domain.records import Kind, Memory, Turn
@@ -160,6 +161,12 @@ class Sessions:
         seen = self._store.seen_by(caller).narrowed(**named)
         found = [session for view in seen for session in _sessions(view)]
         return sorted(found, key=lambda session: session.last, reverse=True)
+
+    def within(self, caller: Caller, span: DaySpan) -> list[Session]:
+        """Return the sessions with a turn in a span of time, the latest first."""
+        return [
+            each for each in self.all(caller) if each.first < span.until and each.last >= span.since
+        ]
 
     def connections(self, caller: Caller, name: str) -> set[str]:
         """Return the sessions of the connections over which a session was written, and its own name."""

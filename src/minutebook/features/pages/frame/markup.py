@@ -121,6 +121,23 @@ def _counted(span: timedelta, words: int) -> str:
     return ""
 
 
+def clock(instant: datetime) -> Markup:
+    """Show the time of the day at which an instant is here, which script turns to that of the browser."""
+    here = instant.astimezone()
+    return Markup('<time datetime="{}" data-clock>{:%H:%M}</time>').format(here.isoformat(), here)
+
+
+def weekday(begin: datetime) -> Markup:
+    """Show a day as Friday, 27 November; in another language than English script puts it so."""
+    spoken = catalogue.spoken()
+    if spoken is not catalogue.ENGLISH:
+        return Markup('<time datetime="{}" data-weekday>{}</time>').format(
+            f"{begin:%Y-%m-%dT00:00}", begin.strftime(spoken.day)
+        )
+    year = "" if begin.year == datetime.now(UTC).year else f" {begin.year}"
+    return escape(f"{begin:%A}, {begin.day}\N{NO-BREAK SPACE}{begin:%B}{year}")
+
+
 def day(iso: str) -> str:
     """Show a day that is written as 2026-01-31 in the way of the reader's language."""
     return date.fromisoformat(iso).strftime(catalogue.spoken().day)

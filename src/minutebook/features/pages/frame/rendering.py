@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from minutebook import __version__
-from minutebook.features.pages.frame import catalogue, markup
+from minutebook.features.pages.frame import catalogue, markup, records
 from minutebook.features.pages.frame.page import Data, Frame, Goto, Page
 from minutebook.features.pages.frame.register import folders, is_under_more, menu
 from minutebook.features.pages.frame.wording import VERDICTS, Trouble
@@ -88,11 +88,17 @@ def environment() -> Environment:
         number=catalogue.numeral,
         word=word,
         day=markup.day,
+        clock=markup.clock,
+        weekday=markup.weekday,
         age=markup.age,
         lasted=markup.lasted,
         percent=markup.percent,
         marked=markup.marked,
         with_commands=markup.with_commands,
+        name=records.name_of,
+        address=records.address_of,
+        written=records.written_at,
+        project=records.project_name,
     )
     return made
 

@@ -6,6 +6,7 @@ const language = document.documentElement.lang;
 const locale = navigator.languages.find((each) => each.split("-")[0] === language) ?? language;
 const shortTime = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 const clockTime = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
+const weekdayTime = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long" });
 const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 function showLocalTimes(within) {
@@ -13,7 +14,7 @@ function showLocalTimes(within) {
     const instant = new Date(time.dateTime);
     time.dataset.local = "";
     if (Number.isNaN(instant.valueOf())) continue;
-    if (!("age" in time.dataset)) time.textContent = ("clock" in time.dataset ? clockTime : shortTime).format(instant);
+    if (!("age" in time.dataset)) time.textContent = ("weekday" in time.dataset ? weekdayTime : "clock" in time.dataset ? clockTime : shortTime).format(instant);
     time.title = `${exactTime.format(instant)} · ${time.dateTime}`;
   }
 }
@@ -24,7 +25,7 @@ function isTyping(target) {
 
 // The arrow keys lead from the field through the hits and back.
 function moveAmongHits(event) {
-  const hits = [...document.querySelectorAll(".hit h3 a")];
+  const hits = [...document.querySelectorAll(".hit h3 a")].filter((each) => each.offsetParent);
   const field = document.getElementById("q");
   const place = hits.indexOf(document.activeElement);
   if (place < 0 && document.activeElement !== field) return;
@@ -53,9 +54,10 @@ document.addEventListener("keydown", (event) => {
 
 // In a list where many are chosen at once the arrow keys move among the boxes, and A chooses all.
 function chooseAmongBoxes(event) {
-  const boxes = [...document.querySelectorAll("form[data-review] .hit input[type=checkbox]")];
+  const boxes = [...document.querySelectorAll("[data-review] .hit input[type=checkbox]")];
   const isElsewhere = isTyping(event.target) && event.target.type !== "checkbox";
   if (!boxes.length || isElsewhere) return;
+  document.querySelector("details.many").open = true;
   if (event.key === "a") {
     const all = boxes.every((box) => box.checked);
     for (const box of boxes) box.checked = !all;

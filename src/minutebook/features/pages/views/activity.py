@@ -7,8 +7,9 @@ from urllib.parse import quote, unquote, urlencode
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Entry, Kind, Record
+from minutebook.domain.records import Entry, Record
 from minutebook.features.pages.frame.page import Page, View, Visit
+from minutebook.features.pages.frame.records import page_of
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.words import ON_THE_TRAIL, OUTCOMES, word
 from minutebook.features.pages.views.find import day, shown
@@ -84,21 +85,13 @@ def with_subjects(
     """Return each entry with the address of its subject and, if it is there, the subject."""
     found = app.browsing.subjects(caller, entries)
     return [
-        (each, subject_address(each), found.get((each.organization, each.subject)))
+        (
+            each,
+            page_of(each.subject_kind, each.subject),
+            found.get((each.organization, each.subject)),
+        )
         for each in entries
     ]
-
-
-def subject_address(entry: Entry) -> str:
-    """Return the address of an entry's subject, empty if it has no page; it may be gone."""
-    match entry.subject_kind:
-        case Kind.MEMORY if entry.subject != "*":
-            path = "/memories"
-        case Kind.DECISION | Kind.PROPOSAL:
-            path = "/decisions"
-        case _:
-            return ""
-    return f"{path}/{quote(entry.subject, safe='')}"
 
 
 def _given(query: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from minutebook.features.pages.frame.page import FindKind, Page, View, Visit
 from minutebook.features.pages.frame.register import find_kinds, parts
 from minutebook.features.pages.frame.wording import notes_said
 from minutebook.features.pages.services import PageServices
+from minutebook.search.verdict import Verdict
 from minutebook.services.search.doubt import RELEVANCE
 from minutebook.services.search.recall import Selection
 
@@ -75,6 +76,7 @@ def show(visit: Visit) -> Page:
         "kinds": kinds(),
         "choices": CHOICES,
         "hits": [],
+        "others": [],
         "beside": [],
         "count": 0,
         "begin": parts("find.empty", visit),
@@ -197,7 +199,9 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
             hits = list(found)
     beside = [(template, found) for template, found in beside if found]
     count = len(hits) + sum(len(found) for _template, found in beside)
-    return {"hits": hits, "beside": beside, "count": count}
+    answers = [each for each in hits if each.verdict is not Verdict.UNLIKELY]
+    others = [each for each in hits if each.verdict is Verdict.UNLIKELY] if answers else []
+    return {"hits": answers or hits, "others": others, "beside": beside, "count": count}
 
 
 def _unasked(kind: FindKind, visit: Visit, text: str) -> tuple[str, Sequence[Any]]:

@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Entity, Memory
+from minutebook.domain.records import Memory
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.pages.frame.markup import visible
 from minutebook.features.pages.frame.page import Data, Page, View, Visit
+from minutebook.features.pages.frame.records import name_of
 from minutebook.features.pages.views.find import offset, shown
-from minutebook.features.pages.views.memories import address as memory_address
 from minutebook.features.pages.views.radial import RadialPlace, places
 from minutebook.services.knowledge.surroundings import GraphStep, Node, Surrounded
 
@@ -121,9 +121,7 @@ def show(visit: Visit) -> Page:
         "things": len(graph.nodes),
         "connections": len({_key(step) for each in graph.opened for step in each.steps}),
         "ended": _ended(visit, graph),
-        "name_of": name_of,
         "label": _label,
-        "address_of": address_of,
         "more": query.address(shown=min(MOST, query.shown * 5)) if query.shown < MOST else None,
         "is_full": len(graph.nodes) >= MOST_DRAWN,
         "drawing": f"/graph/drawing?{query.parameters()}" if len(graph.nodes) > AS_MARKUP else None,
@@ -184,18 +182,6 @@ def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
         raise InvalidInput("open", remedy, most=MOST_OPENED, count=len(opened))
     count = shown(parameters, SHOWN, MOST)
     return GraphQuery(at, opened, count, parameters.get("of", "").strip(), offset(parameters))
-
-
-def name_of(node: Node) -> str:
-    """Return the label of a node: an entity's name, a memory's title or its first words."""
-    if isinstance(node, Entity):
-        return node.name
-    return " ".join((node.title or node.content)[:200].split()) or node.id
-
-
-def address_of(node: Node) -> str:
-    """Return the address of a memory's page; empty for an entity, as its page is the graph around it."""
-    return memory_address(node.id) if isinstance(node, Memory) else ""
 
 
 def _entities(visit: Visit) -> Page:

@@ -1,13 +1,16 @@
 """Sessions: prompts, thoughts and answers, in order, with their summary and a search inside."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from minutebook.app import App
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
-from minutebook.domain.records import SCORES, Summary, Turn
+from minutebook.domain.records import Summary, Turn
 from minutebook.domain.writing.turns import Session
 from minutebook.features.pages.explained import EXCERPT
 from minutebook.features.pages.frame.page import Page, View, Visit
@@ -26,6 +29,9 @@ TURNS = 20
 
 FOUND = 10
 """Turns that a search inside a session shows."""
+
+_STEP = re.compile(r"^(\[[^]\n]+\]|→) ", re.MULTILINE)
+"""The use of a tool, or its result, in the thought of a turn, as captures and importers write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ def listed(visit: Visit) -> Page:
     found = visit.app.sessions.all(visit.caller)
     chosen = [each for each in found if project in (None, each.repository or "")]
     facts = {
-        "rows": list(_rows(visit, chosen[at : at + LISTED])),
+        "rows": list(rows(visit.app, visit.caller, chosen[at : at + LISTED])),
         "total": len(chosen),
         "offset": at,
         "project": project,
@@ -59,11 +65,11 @@ def listed(visit: Visit) -> Page:
     return Page("sessions.html", facts)
 
 
-def _rows(visit: Visit, sessions: Iterable[Session]) -> Iterator[SessionRow]:
+def rows(app: App, caller: Caller, sessions: Iterable[Session]) -> Iterator[SessionRow]:
     """Yield each session as it is listed, but for those that were removed meanwhile."""
     for each in sessions:
-        for first in visit.app.sessions.turns(visit.caller, each).find(Turn, order=["at"], limit=1):
-            yield SessionRow(each, visit.app.summaries.of(each), first)
+        for first in app.sessions.turns(caller, each).find(Turn, order=["at"], limit=1):
+            yield SessionRow(each, app.summaries.of(each), first)
 
 
 def show(visit: Visit) -> Page:
@@ -72,14 +78,14 @@ def show(visit: Visit) -> Page:
     Raises NotFound if there is no session of that name.
     """
     app, caller, name = visit.app, visit.caller, visit.query.get("name", "")
-    rows = list(_rows(visit, app.sessions.all(caller, name)))
-    if not rows:
+    found_rows = list(rows(app, caller, app.sessions.all(caller, name)))
+    if not found_rows:
         raise NotFound("session", name)
     at, question = offset(visit.query), visit.query.get("q", "").strip()
     facts: dict[str, Any] = {
         "name": name,
-        "rows": rows,
-        "scores": SCORES,
+        "rows": found_rows,
+        "has_steps": _STEP.search,
         "question": question,
         "found": None,
         "page": None,

@@ -2,26 +2,29 @@
 
 from datetime import datetime, timedelta
 
-from minutebook.domain.day import DaySpan, grouped
+from minutebook.domain.caller import anywhere
+from minutebook.domain.day import DaySpan, DayTopic
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import Page, View, Visit
+from minutebook.features.pages.frame.register import parts
 from minutebook.operations.day import report
 
 SHOWN = 40
 """Events of a topic that are shown."""
 
 HEADINGS = {
-    "learned": later("Learned"),
-    "told": later("Told to agents"),
-    "waits": later("Waits for you"),
-    "acts": later("Done last"),
+    DayTopic.WAITS: later("Waits for you"),
+    DayTopic.LEARNED: later("Learned"),
+    DayTopic.TOLD: later("Told to agents"),
+    DayTopic.SESSIONS: later("Sessions"),
+    DayTopic.ACTS: later("Done last"),
 }
+"""The topics in the order of the page."""
+
 EMPTY = {
-    "learned": later("Nothing was kept on this day."),
-    "told": later("No agent asked, and none was told anything."),
-    "waits": later("Nothing waits."),
-    "acts": later("Nothing was done."),
+    DayTopic.LEARNED: later("Nothing was kept on this day."),
+    DayTopic.TOLD: later("No agent asked, and none was told anything."),
 }
 
 
@@ -29,17 +32,25 @@ def show(visit: Visit) -> Page:
     """Show the report of a day of this machine's calendar: `date`, or today."""
     today = visit.app.clock().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     begin = _day(visit.query.get("date", ""), today)
-    found = report(visit.app, visit.caller, DaySpan(begin, begin + _DAY))
+    span = DaySpan(begin, begin + _DAY)
+    found = {each.topic: each for each in report(visit.app, visit.caller, span)}
+    page = visit.app.memories.page(anywhere(visit.caller), 1, 0)
+    is_empty = not page.total and not visit.app.sessions.all(anywhere(visit.caller))
     facts = {
-        "day": f"{begin:%Y-%m-%d}",
-        "is_today": begin == today,
+        "day": begin,
+        "is_empty": is_empty,
+        "begin": parts("find.empty", visit) if is_empty else [],
         "before": f"/today?date={begin - _DAY:%Y-%m-%d}",
         "after": f"/today?date={begin + _DAY:%Y-%m-%d}" if begin < today else "",
-        "parts": found,
+        "sections": [
+            (found[topic], parts(f"today.{topic}", visit, span))
+            for topic in HEADINGS
+            # What waits does so now, whatever the day.
+            if topic in found and (topic is not DayTopic.WAITS or begin == today)
+        ],
         "shown": SHOWN,
         "headings": HEADINGS,
         "empty": EMPTY,
-        "grouped": grouped,
     }
     return Page("today.html", facts)
 

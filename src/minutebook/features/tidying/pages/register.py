@@ -5,12 +5,17 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
+from minutebook.domain.day import DaySpan
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Status
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import MenuEntry, Pages
+from minutebook.features.tidying.findings import WAITING
 from minutebook.features.tidying.pages import review
 from minutebook.features.tidying.services import TidyingServices
+
+OF_TODAY = 3
+"""Items that stand on the first page."""
 
 LOOKED_AT = 100
 """Memories, those kept last, among which an examination looks for near-duplicates: 5 ms each."""
@@ -26,6 +31,13 @@ def waiting(app: App, caller: Caller, is_examined: bool) -> Mapping[str, Any]:  
         "alike": None if pairs is None else len(pairs),
         "looked_at": looked_at,
     }
+
+
+def first_of_all(app: App, caller: Caller, _span: DaySpan) -> Mapping[str, Any] | None:
+    """Return the first items that wait, as cards; None if nothing waits."""
+    page = app.get(TidyingServices).review.page(caller, OF_TODAY)
+    cards = [review.shown(caller, each) for each in page.items]
+    return {"cards": cards, "total": sum(page.counts[each] for each in WAITING)} if cards else None
 
 
 PAGES = Pages(views=(review.VIEWS,), menu=(MenuEntry(40, "/review", later("Review")),))

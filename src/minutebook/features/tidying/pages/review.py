@@ -105,16 +105,16 @@ def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone
     page = visit.app.get(TidyingServices).review.page(visit.caller, LISTED, at, topics)
     of = query.get("of", "")
     # Active memories do not wait: they are counted only where they are shown.
-    shown = [each for each in Topic if page.counts[each] or each in (of, Topic.ACTIVE)]
-    counts = {each: page.counts[each] for each in shown if each in (*WAITING, *topics)}
+    known = [each for each in Topic if page.counts[each] or each in (of, Topic.ACTIVE)]
+    counts = {each: page.counts[each] for each in known if each in (*WAITING, *topics)}
     waiting = sum(page.counts[each] for each in WAITING)
     chips: list[tuple[str, str, int | None]] = [("", _("All that waits"), waiting)]
-    chips += [(str(each), str(suggestions.SHORT[each]), counts.get(each)) for each in shown]
+    chips += [(str(each), str(suggestions.SHORT[each]), counts.get(each)) for each in known]
     facts: dict[str, Any] = {
         "topic": of,
         "chips": chips,
         "address": address,
-        "items": [_shown(visit, each) for each in page.items],
+        "items": [shown(visit.caller, each) for each in page.items],
         "total": sum(page.counts[each] for each in topics),
         "may_settle": may_settle(visit.caller),
         "offset": at,
@@ -138,7 +138,7 @@ def _answered(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) 
     return Goto(address(visit.form.get("of", ""), **fields))
 
 
-def _shown(visit: Visit, item: Item) -> dict[str, Any]:
+def shown(caller: Caller, item: Item) -> dict[str, Any]:
     """Return an item as the page shows it."""
     first, pair = item.records[0], item.topic in (Topic.DUPLICATE, Topic.CONTRADICTION)
     memories = [each for each in item.records if isinstance(each, Memory)]
@@ -161,7 +161,9 @@ def _shown(visit: Visit, item: Item) -> dict[str, Any]:
         "first": first,
         "at": getattr(first, "ingestion_time", getattr(first, "created_at", None)),
         "may_act": bool(item.name)
-        and (may_settle(visit.caller) if own is None else may_write_to(visit.caller, own)),
+        and (may_settle(caller) if own is None else may_write_to(caller, own)),
+        "is_pair": pair and len(memories) == 2,
+        "is_proposal": item.topic is Topic.PROPOSAL,
     }
 
 

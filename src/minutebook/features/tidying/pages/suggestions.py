@@ -1,11 +1,11 @@
 """The items that wait for a person, in the words of the pages."""
 
 from collections.abc import Mapping
-from urllib.parse import quote, urlencode
 
 from minutebook.domain.records import Decision, Memory, Proposal, Record, Summary
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
+from minutebook.features.pages.frame.records import address_of
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.review import Item
@@ -22,13 +22,12 @@ SHORT: Mapping[Topic, Later] = {topic: _TEXTS["short"][topic] for topic in Topic
 """The words on the filters."""
 
 
-def records_of(item: Item) -> list[tuple[str, str, str]]:
-    """Return of each record of an item its part in it, its address and its text."""
-    others = len(item.records) - 1
-    is_of_several = item.waiting is not None and others > 0
-    parts = [_("stays"), *[_("goes")] * others] if is_of_several else [""]
+def records_of(item: Item) -> list[tuple[bool, str, str]]:
+    """Return of each record of an item whether it goes, its address and its text."""
+    is_suggested = item.waiting is not None
     return [
-        (part, _address(each), _text(each)) for part, each in zip(parts, item.records, strict=True)
+        (is_suggested and place > 0, address_of(each), _text(each))
+        for place, each in enumerate(item.records)
     ]
 
 
@@ -79,16 +78,6 @@ def _of_wording(facts: Mapping[str, str]) -> str:
 
 def _both(facts: Mapping[str, str]) -> dict[str, str]:
     return {name: facts.get(name) or "…" for name in ("old", "new")}
-
-
-def _address(record: Record) -> str:
-    match record:
-        case Summary():
-            return "/session?" + urlencode({"name": record.session})
-        case Decision() | Proposal():
-            return f"/decisions/{quote(record.id, safe='')}"
-        case _:
-            return f"/memories/{quote(record.id, safe='')}"
 
 
 def _text(record: Record) -> str:

@@ -1,0 +1,63 @@
+"""How the pages name a record of any kind: its words on one line, the address of its page, when it was written."""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from minutebook.domain.records import CodeChunk, Kind, ProjectCommit, Record, TextRecord, Turn
+
+LONGEST_NAME = 160
+"""Characters of a record's words that stand for it."""
+
+
+def name_of(record: Record) -> str:
+    """Return a record's title, name or first words on one line; its id where it has none."""
+    held: Any = record
+    match record:
+        case CodeChunk():
+            words = f"{record.path}:{record.start_line} {record.name}"
+        case ProjectCommit():
+            words = record.message.partition("\n")[0]
+        case Turn():
+            words = record.prompt or record.said
+        case _:
+            text = record.text if isinstance(record, TextRecord) else ""
+            words = getattr(held, "title", None) or getattr(held, "name", None) or text
+    words = " ".join(words[: 4 * LONGEST_NAME].split())
+    cut = words if len(words) <= LONGEST_NAME else words[: LONGEST_NAME - 1].rstrip() + "…"
+    return cut or record.id
+
+
+def address_of(record: Record) -> str:
+    """Return the address of a record's page; empty if it has none."""
+    match record.kind:
+        case Kind.TURN | Kind.SUMMARY:
+            held: Any = record
+            turn = f"#{record.id}" if record.kind is Kind.TURN else ""
+            return "/session?" + urlencode({"name": held.session}) + turn
+        case _:
+            return page_of(record.kind, record.id)
+
+
+def page_of(kind: Kind, id: str) -> str:
+    """Return the address of the page of a record that may be gone, by kind and id; empty if there is none."""
+    match kind:
+        case Kind.MEMORY if id != "*":
+            return f"/memories/{quote(id, safe='')}"
+        case Kind.DECISION | Kind.PROPOSAL:
+            return f"/decisions/{quote(id, safe='')}"
+        case Kind.ENTITY:
+            return "/graph?" + urlencode({"at": id})
+        case _:
+            return ""
+
+
+def written_at(record: Record) -> datetime | None:
+    """Return when a record was written; None where that is not known."""
+    times = (getattr(record, name, None) for name in ("ingestion_time", "created_at", "at"))
+    return next((each for each in times if each is not None), None)
+
+
+def project_name(repository: str) -> str:
+    """Return the short name of a repository, its last part: shop of git.example.org/kim/shop."""
+    return repository.rstrip("/").rpartition("/")[2] or repository
