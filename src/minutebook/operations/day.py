@@ -19,8 +19,6 @@ from minutebook.operations.operation import operation
 if TYPE_CHECKING:
     from minutebook.app import App
 
-_KEPT = (DayTopic.LEARNED, DayTopic.SESSIONS)
-
 MOST = 200
 """Memories, and sessions, that are listed: the latest."""
 
@@ -44,7 +42,7 @@ def report(app: "App", caller: Caller, span: DaySpan) -> list[DayPart]:
     learned, *others = (
         _joined(topic, [part for part in found if part.topic is topic]) for topic in DayTopic
     )
-    if not any(each.lines for each in (learned, *others) if each.topic in _KEPT):
+    if not any(p.lines for p in found if p.topic in (DayTopic.LEARNED, DayTopic.SESSIONS)):
         learned = replace(learned, remedy=_how_to_begin(app, caller))
     return [learned, *(each for each in others if any(each.topic is p.topic for p in found))]
 

@@ -221,6 +221,8 @@ def test_of_a_memory_that_is_listed_its_project_client_and_age_are_said_and_noth
 
 @pytest.mark.whole
 def test_what_is_not_in_the_head_stands_under_more_with_what_it_is_for(site: Site) -> None:
+    assert "/graph" not in site.owner().get("/more").text.split("<main")[1]
+    site.app.entities.create_entity(AGENT, "Kettle", "project", None, None)
     page = site.owner().get("/more").text
     head, main = page.split("<main")
     assert re.findall('<li><a href="([^"]+)"', head)[-4:] == [

@@ -164,9 +164,7 @@ class Sessions:
 
     def within(self, caller: Caller, span: DaySpan) -> list[Session]:
         """Return the sessions with a turn in a span of time, the latest first."""
-        return [
-            each for each in self.all(caller) if each.first < span.until and each.last >= span.since
-        ]
+        return [e for e in self.all(caller) if e.first < span.until and e.last >= span.since]
 
     def connections(self, caller: Caller, name: str) -> set[str]:
         """Return the sessions of the connections over which a session was written, and its own name."""

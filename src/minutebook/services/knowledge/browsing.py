@@ -7,8 +7,11 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.listed import LinkedMemory
-from minutebook.domain.records import Decision, Entity, Entry, Kind, Memory, Proposal, Record
+from minutebook.domain.records import CLASSES, Entity, Entry, Kind, Memory, Record
 from minutebook.services.access.visibility import Records
+
+_WITH_WORDS = (Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL, Kind.ENTITY, Kind.SUMMARY)
+"""The kinds of subjects of the trail that a person knows by their words."""
 
 
 class Browsing:
@@ -54,7 +57,7 @@ class Browsing:
         """Return the records that audit entries concern and the caller may see, by organization and id."""
         found: dict[tuple[str, str], Record] = {}
         for view in self._store.seen_by(caller):
-            for of in (Memory, Decision, Proposal):
+            for of in map(CLASSES.__getitem__, _WITH_WORDS):
                 ids = {
                     each.subject
                     for each in entries

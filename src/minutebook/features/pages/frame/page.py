@@ -82,7 +82,7 @@ class Frame:
 class MenuEntry:
     """An entry of the head or, with a group, of the page *More*; those with lower places come first.
 
-    `says` is the purpose of its page, in one sentence.
+    `says` is the purpose of its page, in one sentence; `holds` tells whether there is anything on it yet.
     """
 
     place: int
@@ -90,6 +90,7 @@ class MenuEntry:
     name: Later
     group: Later | None = None
     says: Later | None = None
+    holds: Callable[[Visit], bool] | None = None
 
 
 LOOK_CLOSER = later("Look closer")

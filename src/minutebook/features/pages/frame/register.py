@@ -49,11 +49,11 @@ def menu() -> Sequence[MenuEntry]:
     return [each for each in _entries() if each.group is None]
 
 
-def more() -> Mapping[Later, Sequence[MenuEntry]]:
-    """Return the entries of the page *More* by group, in order."""
+def more(visit: Visit) -> Mapping[Later, Sequence[MenuEntry]]:
+    """Return the entries of the page *More* by group, in order: of pages on which there is something."""
     groups: dict[Later, list[MenuEntry]] = {}
     for each in _entries():
-        if each.group is not None:
+        if each.group is not None and (each.holds is None or each.holds(visit)):
             groups.setdefault(each.group, []).append(each)
     return groups
 

@@ -78,10 +78,8 @@ async function drawSheet(box, id) {
   const [left, top, width, height] = told.frame;
   sheet.style.width = `${width}px`;
   sheet.style.height = `${height}px`;
-  const things = told.things.map(([name, label, x, y, angle, marks]) => {
-    const flips = angle > 90 && angle < 270;
-    const turned = ((flips ? angle - 180 : angle) * Math.PI) / 180;
-    return { id: name, label, x: x - left, y: y - top, flips, cos: Math.cos(turned), sin: Math.sin(turned), isEntity: marks[0] === "e", isOpened: marks.includes("o"), hasEnded: marks.endsWith("e") && marks.length > 1, isMiddle: name === box.dataset.at };
+  const things = told.things.map(([name, label, x, y, marks]) => {
+    return { id: name, label, x: x - left, y: y - top, flips: x < 0, isEntity: marks[0] === "e", isOpened: marks.includes("o"), hasEnded: marks.endsWith("e") && marks.length > 1, isMiddle: name === box.dataset.at };
   });
   const drawn = { box, sheet, things, lines: told.lines, tiles: new Map(), waits: false };
   const wanted = things.find((each) => each.id === id) ?? things[0];
@@ -156,19 +154,12 @@ function grownAddress(box, thing) {
   return `/graph?${asked}`;
 }
 
-// Where a point of the page lies along and beside the name of a thing.
-function offsetFrom(thing, x, y) {
-  const dx = x - thing.x, dy = y - thing.y;
-  const along = dx * thing.cos + dy * thing.sin;
-  return [thing.flips ? -along : along, dy * thing.cos - dx * thing.sin];
-}
-
 function thingAt({ sheet, things }, event) {
   const around = sheet.getBoundingClientRect();
   const x = event.clientX - around.x, y = event.clientY - around.y;
   let best = null, least = Infinity;
   for (const each of things) {
-    const [along, beside] = offsetFrom(each, x, y);
+    const along = each.flips ? each.x - x : x - each.x, beside = y - each.y;
     if (Math.abs(beside) > 9 || along < -9 || along > 12 + each.label.length * 7.5) continue;
     const distance = Math.abs(beside) + (along > 12 ? 1 : 0);
     if (distance < least) [best, least] = [each, distance];
@@ -189,8 +180,7 @@ function paint(canvas, things, lines, x, y) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name);
   const pen = canvas.getContext("2d");
-  const place = (a = scale, b = 0, atX = -x, atY = -y) => pen.setTransform(a, b, -b, a, atX * scale, atY * scale);
-  place();
+  pen.setTransform(scale, 0, 0, scale, -x * scale, -y * scale);
   for (const [kind, [name, alpha, wide]] of Object.entries(LINES)) {
     pen.beginPath();
     for (const [from, to, of] of lines) {
@@ -215,7 +205,6 @@ function paint(canvas, things, lines, x, y) {
   pen.textBaseline = "middle";
   for (const each of things) {
     if (each.x < x - LABEL || each.x > x + width + LABEL || each.y < y - LABEL || each.y > y + height + LABEL) continue;
-    place();
     pen.fillStyle = each.hasEnded ? colours.ended : each.isEntity ? colours.entity : colours.memory;
     pen.beginPath();
     if (each.isEntity) pen.arc(each.x, each.y, each.isOpened ? 9 : 6, 0, 2 * Math.PI);
@@ -224,18 +213,12 @@ function paint(canvas, things, lines, x, y) {
     const face = each.isOpened ? `bold ${font}` : font;
     // Setting it costs more than a label does.
     if (face !== inUse) pen.font = inUse = face;
-    if (each.isMiddle) {
-      pen.textAlign = "center";
-      place(scale, 0, each.x - x, each.y - y + 22);
-    } else {
-      pen.textAlign = each.flips ? "right" : "left";
-      place(scale * each.cos, scale * each.sin, each.x - x, each.y - y);
-    }
-    const at = each.isMiddle ? 0 : each.flips ? -12 : 12;
+    pen.textAlign = each.isMiddle ? "center" : each.flips ? "right" : "left";
+    const atX = each.x + (each.isMiddle ? 0 : each.flips ? -12 : 12), atY = each.y + (each.isMiddle ? 22 : 0);
     pen.strokeStyle = colours.paper;
-    pen.strokeText(each.label, at, 0);
+    pen.strokeText(each.label, atX, atY);
     pen.fillStyle = each.hasEnded ? colours.soft : colours.ink;
-    pen.fillText(each.label, at, 0);
+    pen.fillText(each.label, atX, atY);
   }
 }
 

@@ -1,6 +1,7 @@
 """Activity: acts and refusals, as the audit trail has them."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
@@ -8,8 +9,9 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entry, Record
+from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import Page, View, Visit
-from minutebook.features.pages.frame.records import page_of
+from minutebook.features.pages.frame.records import address_of, page_of
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.words import ON_THE_TRAIL, OUTCOMES, word
 from minutebook.features.pages.views.find import day, shown
@@ -22,6 +24,14 @@ MOST = 1000
 
 LONGEST_MARK = 2000
 """Characters that the mark of a place in the trails has at most; where it would be longer, there is none."""
+
+DAYS = {
+    later("Today"): 0,
+    later("Since yesterday"): 1,
+    later("The last 7 days"): 7,
+    later("The last 30 days"): 30,
+}
+"""Days since which one asks what changed, by how long ago they are."""
 
 FIELDS = ("actor", "client", "act", "subject", "outcome", "since")
 """The filters, as the address names them."""
@@ -38,6 +48,10 @@ def show(visit: Visit) -> Page:
         more = f"/activity?{urlencode({**wanted, 'show': min(MOST, limit + SHOWN)})}"
     facts = {
         "fields": wanted,
+        "days": [
+            (name, f"{visit.app.clock().astimezone() - timedelta(days=count):%Y-%m-%d}")
+            for name, count in DAYS.items()
+        ],
         "choices": {
             name: tuple(
                 dict.fromkeys([*sorted(known, key=word), *filter(None, [wanted.get(name)])])
@@ -84,13 +98,14 @@ def with_subjects(
 ) -> list[tuple[Entry, str, Record | None]]:
     """Return each entry with the address of its subject and, if it is there, the subject."""
     found = app.browsing.subjects(caller, entries)
+    records = [found.get((each.organization, each.subject)) for each in entries]
     return [
         (
-            each,
-            page_of(each.subject_kind, each.subject),
-            found.get((each.organization, each.subject)),
+            entry,
+            address_of(record) if record else page_of(entry.subject_kind, entry.subject),
+            record,
         )
-        for each in entries
+        for entry, record in zip(entries, records, strict=True)
     ]
 
 

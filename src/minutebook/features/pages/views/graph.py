@@ -1,6 +1,5 @@
 """The graph: entities, relations and memories around one thing, drawn, and listed in words."""
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,7 +13,7 @@ from minutebook.features.pages.frame.markup import visible
 from minutebook.features.pages.frame.page import Data, Page, View, Visit
 from minutebook.features.pages.frame.records import name_of
 from minutebook.features.pages.views.find import offset, shown
-from minutebook.features.pages.views.radial import RadialPlace, places
+from minutebook.features.pages.views.tree_layout import TreePlace, places
 from minutebook.services.knowledge.surroundings import GraphStep, Node, Surrounded
 
 SHOWN = 40
@@ -44,7 +43,7 @@ LABEL = 24
 MARGIN = 185
 """Pixels from a thing to the end of its name."""
 
-EDGE = 40
+EDGE = 30
 """Pixels around all of it."""
 
 
@@ -139,6 +138,11 @@ def show(visit: Visit) -> Page:
     return Page("graph_part.html" if visit.wants_part else "graph.html", facts)
 
 
+def has_things(visit: Visit) -> bool:
+    """Tell whether the caller sees a thing that could be drawn."""
+    return bool(visit.app.surroundings.entities(visit.caller, "", 1, 0)[0])
+
+
 def drawing(visit: Visit) -> Data:
     """Return the data that a script draws: the frame, nodes with their places, lines by places in that list."""
     query = graph_query(visit.query)
@@ -153,7 +157,7 @@ def drawing(visit: Visit) -> Data:
                 [
                     id,
                     visible(_label(node)),
-                    *(round(placed[id].x), round(placed[id].y), round(placed[id].angle)),
+                    *(round(placed[id].x), round(placed[id].y)),
                     node.kind[0] + "o" * (id in opened) + "e" * (id in ended),
                 ]
                 for id, node in graph.nodes.items()
@@ -226,13 +230,10 @@ def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
     return graph
 
 
-def _frame(placed: Collection[RadialPlace]) -> tuple[int, int, int, int]:
+def _frame(placed: Collection[TreePlace]) -> tuple[int, int, int, int]:
     """Return the frame of the drawing with its names: left, top, width and height, in pixels."""
-    xs, ys = [0.0], [0.0]
-    for each in placed:
-        outwards = math.radians(each.angle)
-        xs += [each.x, each.x + MARGIN * math.cos(outwards)]
-        ys += [each.y, each.y + MARGIN * math.sin(outwards)]
+    xs = [0.0, *(each.x + each.side * MARGIN for each in placed)]
+    ys = [each.y for each in placed]
     left, top = round(min(xs)) - EDGE, round(min(ys)) - EDGE
     return left, top, round(max(xs)) + EDGE - left, round(max(ys)) + EDGE - top
 

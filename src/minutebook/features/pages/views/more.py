@@ -4,9 +4,9 @@ from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import more
 
 
-def show(_visit: Visit) -> Page:
+def show(visit: Visit) -> Page:
     """List the pages by group."""
-    return Page("more.html", {"groups": more()})
+    return Page("more.html", {"groups": more(visit)})
 
 
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/more"): ("more", show)}

@@ -50,6 +50,7 @@ PAGES = Pages(
             later("Graph"),
             LOOK_CLOSER,
             later("The people, parts and tools that memories name, and how they belong together."),
+            graph.has_things,
         ),
         MenuEntry(
             90,
