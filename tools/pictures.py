@@ -36,10 +36,10 @@ LARGEST = 150_000
 """Bytes of a picture at most."""
 
 PAGES = {
+    "today": ("/today?date=2026-06-30", ""),
     "find": ("/find?q=what+happens+when+a+payment+fails", ".hit .why summary >> nth=0"),
     "decision": ("/decisions/{decision}", ""),
     "graph": ("/graph?at={entity}", ""),
-    "code": ("/code?q=try+again+when+the+gateway+does+not+answer", ""),
 }
 """What is shown, by the picture's name: an address, and what is clicked there first."""
 

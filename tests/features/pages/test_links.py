@@ -11,7 +11,7 @@ from starlette.routing import compile_path
 
 from minutebook.app import App
 from minutebook.domain.caller import anywhere
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, MemoryType, Record, RelationText
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, MemoryType, Record, Relation
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.records import address_of, name_of
@@ -72,17 +72,17 @@ def fill(site: Site, folder: Path) -> None:
     )
     app.get(CodeServices).projects.index(OWNER, str(folder))
     app.get(TidyingServices).rounds.run(OWNER)
-    for query in ("how is rounding done", ""):
-        app.note_answer(AGENT, "recall", query, [(each, 0.5) for each in of_every_kind(app)])
+    for query, each in [(query, each) for query in ("how", "") for each in of_every_kind(app)]:
+        app.note_answer(AGENT, "recall", query, [(each, 0.5)])
 
 
 def of_every_kind(app: App) -> list[Record]:
     """Return one record of each kind that an answer may hold."""
     seen = app.infrastructure.records.seen_by(anywhere(OWNER))
     found: list[Record] = []
-    for kind, of in TEXT_CLASSES.items():
-        records = () if of is RelationText else seen.find(of)
-        assert records or of is RelationText, kind
+    for kind, of in {**TEXT_CLASSES, Kind.RELATION: Relation}.items():
+        records: list[Record] = list(seen.find(of))
+        assert records, kind
         found += records[:1]
     return found
 
@@ -127,6 +127,8 @@ def test_every_page_is_there_with_records_of_every_kind(tmp_path: Path, log: str
     with site_on(tmp_path / "site", recall_log=log) as site:
         fill(site, tmp_path / "shop")
         seen = follow_links(site.owner())
+        today = site.owner().get("/today").text
+    assert "Rounding —asked_by→ Tax office" in today
     for start in ("/memories/", "/decisions/", "/session?name=s1", "/graph?at=", "/code/file?"):
         assert any(each.startswith(start) for each in seen), start
 

@@ -72,7 +72,7 @@ def test_who_may_not_see_a_thing_sees_nothing_of_its_recalls(telling: Site) -> N
     tea = telling.remember("Tea of Ada", user="ada")
     ask(telling, "a private matter: tea", replace(AGENT, user="ada"))
     page = telling.bearer(Role.HUMAN, user="grace").get("/today").text
-    for text in ("private", "Tea of Ada", tea.id, "claude-code"):
+    for text in ("private", "Tea of Ada", tea.id, 'class="asked"'):
         assert text not in page
     elsewhere = telling.bearer(Role.ADMIN, name="zoe", organization="zoo")
     assert "private" not in elsewhere.get("/today").text

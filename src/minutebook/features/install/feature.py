@@ -8,7 +8,7 @@ FEATURE = Feature(
     setup=".setup:STEPS",
     checks_here=".checks:checks_here",
     page_parts={
-        "find.empty": {"install/empty.html": ""},
+        "find.empty": {"install/empty.html": ".page_parts:clients"},
         "settings.below": {"install/clients.html": ".page_parts:clients"},
     },
 )

@@ -97,9 +97,8 @@ class ExplainedRecall:
         )
         found = self._explained(caller, query, ranking.results)
         shown = {each.record.id for each in found}
-        is_under = [each.revised_by is not None and each.revised_by.id in shown for each in found]
-        under = [each for each, has_newer in zip(found, is_under, strict=True) if has_newer]
-        tops = [each for each, has_newer in zip(found, is_under, strict=True) if not has_newer]
+        under = [e for e in found if e.revised_by is not None and e.revised_by.id in shown]
+        tops = [each for each in found if each not in under]
         return [
             replace(each, replaced=self._replaced(caller, each.record, under)) for each in tops
         ], ranking.order

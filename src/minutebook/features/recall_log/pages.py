@@ -1,7 +1,6 @@
 """Parts of pages about the questions of agents and their hits: of a day, of a session, of a memory."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from minutebook.app import App
@@ -16,17 +15,8 @@ OF_A_DAY, OF_A_SESSION, OF_A_MEMORY = 60, 60, 10
 """Questions that a part shows, the latest."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToldSession:
-    """The questions of one session, the latest first: its title and address, empty where no turn of it is kept."""
-
-    title: str
-    path: str
-    recalls: Sequence[ShownRecall]
-
-
 def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None:
-    """Return the questions of a day by session; None if there were none."""
+    """Return the questions of a day by title and address of their session, else by client; None if there were none."""
     caller = anywhere(caller)
     found = app.get(RecallLogServices).recalls.entries(caller, span=span, limit=OF_A_DAY)
     if not found:
@@ -36,20 +26,13 @@ def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None
         for row in sessions.rows(app, caller, app.sessions.within(caller, span))
         for name in app.sessions.connections(caller, row.session.name)
     }
-    groups: dict[str, list[ShownRecall]] = {}
+    groups: dict[tuple[str, str], list[ShownRecall]] = {}
     for each in found:
-        row = rows.get(each.entry.session)
-        key = each.entry.session if row is None else row.session.name
-        groups.setdefault(key or each.entry.client, []).append(each)
-    return {"sessions": [_session(rows, some) for some in groups.values()]}
-
-
-def _session(rows: Mapping[str, sessions.SessionRow], some: Sequence[ShownRecall]) -> ToldSession:
-    entry = some[0].entry
-    row = rows.get(entry.session)
-    if row is None:
-        return ToldSession(entry.client or entry.actor, "", some)
-    return ToldSession(row.title, sessions.address(row.session.name), some)
+        entry, row = each.entry, rows.get(each.entry.session)
+        title = entry.client or entry.actor if row is None else row.title
+        path = "" if row is None else sessions.address(row.session.name)
+        groups.setdefault((title, path), []).append(each)
+    return {"sessions": groups}
 
 
 def told_in(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:

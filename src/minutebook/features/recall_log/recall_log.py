@@ -17,10 +17,21 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Key, Kind, Record, Role
+from minutebook.domain.records import (
+    CLASSES,
+    SYSTEM_ORGANIZATION,
+    Entity,
+    Key,
+    Kind,
+    Record,
+    Relation,
+    RelationText,
+    Role,
+)
 from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount, asker_of
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
-from minutebook.services.access.visibility import Clock, seen_by, seen_in
+from minutebook.services.access.visibility import Clock, View, seen_by, seen_in
+from minutebook.services.search.relations import sentence_of
 from minutebook.store.protocol import Store
 
 log = logging.getLogger(__name__)
@@ -281,9 +292,7 @@ class RecallLog:
             for (organization, kind), some in ids.items()
             # What is the organization's own comes last, and so in the place of the system's.
             for home in (SYSTEM_ORGANIZATION, organization)
-            for record in seen_in(self._store, home, caller)
-            .where(ids=frozenset(some))
-            .find(CLASSES[kind])
+            for record in _found(seen_in(self._store, home, caller), kind, some)
         }
 
     def _write_later(self) -> None:
@@ -317,6 +326,27 @@ class RecallLog:
             return False
         unpruned[organization] = count
         return True
+
+
+def _found(view: View, kind: Kind, ids: Collection[str]) -> Sequence[Record]:
+    """Return the records of a kind by id, a relation as its sentence."""
+    found = view.where(ids=frozenset(ids)).find(CLASSES[kind])
+    relations = [each for each in found if isinstance(each, Relation)]
+    if not relations:
+        return found
+    ends = frozenset(end for each in relations for end in (each.source, each.target))
+    entities = {each.id: each for each in view.where(ids=ends).find(Entity)}
+    return [
+        RelationText(
+            organization=each.organization,
+            id=each.id,
+            sentence=sentence_of(each, entities),
+            at=each.created_at,
+            author="",
+            origin=each.origin,
+        )
+        for each in relations
+    ]
 
 
 def _plain(text: str) -> str:

@@ -1,13 +1,12 @@
 """The questions of a day, and the briefs before prompts."""
 
-from collections.abc import Iterator, Sequence
-from urllib.parse import quote
+from collections.abc import Iterator
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
-from minutebook.domain.records import Kind, Record
+from minutebook.features.pages.frame.records import address_of, name_of
 from minutebook.features.recall_log.recall_log import ShownRecall
 from minutebook.features.recall_log.services import RecallLogServices
 
@@ -39,40 +38,13 @@ def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
 
 
 def _line(recall: ShownRecall) -> DayLine:
+    """Return a question, which may not be kept, and its hits as a line; pages have a part of their own."""
     entry, got = recall.entry, [record for record, _ in recall.got]
-    given = {
-        "client": entry.actor if entry.client in ("", "minutebook") else entry.client,
-        "question": _quoted(entry.question or ""),
-        "got": _quoted(_text(got[0])) if got else "",
-        "more": len(got) - 1,
-    }
-    return DayLine(_sentence(bool(entry.question), len(got), given), entry.at, _address(got))
-
-
-def _sentence(has_question: bool, got: int, given: dict[str, object]) -> Reason:  # noqa: FBT001
-    """Return the sentence on a question, which may not be kept, and its hits."""
-    match has_question, min(got, 2):
-        case True, 0:
-            return Reason("{client} asked “{question}”: nothing was told", **given)
-        case True, 1:
-            return Reason("{client} asked “{question}”: “{got}”", **given)
-        case True, _:
-            return Reason("{client} asked “{question}”: “{got}” and {more:,} more", **given)
-        case False, 0:
-            return Reason("{client} asked: nothing was told", **given)
-        case False, 1:
-            return Reason("{client} was told “{got}”", **given)
-        case _:
-            return Reason("{client} was told “{got}” and {more:,} more", **given)
-
-
-def _address(got: Sequence[Record]) -> str:
-    """Return the address of the first hit, if it is a memory."""
-    return f"/memories/{quote(got[0].id, safe='')}" if got and got[0].kind is Kind.MEMORY else ""
-
-
-def _text(record: Record) -> str:
-    return str(getattr(record, "title", None) or getattr(record, "text", ""))
+    client = entry.actor if entry.client in ("", "minutebook") else entry.client
+    asked = f"asked “{_quoted(entry.question)}”:" if entry.question else "was told"
+    first = f"“{_quoted(name_of(got[0]))}”" if got else "nothing"
+    more = f" and {len(got) - 1:,} more" if len(got) > 1 else ""
+    return DayLine(f"{client} {asked} {first}{more}", entry.at, address_of(got[0]) if got else "")
 
 
 def _quoted(text: str) -> str:

@@ -78,7 +78,7 @@ class RelationSearch:
         terms = frozenset(parsed.terms)
 
         def order(tie: Tie) -> tuple[float, ...]:
-            said = _sentence(tie, entities)
+            said = sentence_of(tie, entities)
             return -len(terms.intersection(word_terms(said))), -tie.weight
 
         best = nsmallest(COMPARED, seen, key=order)
@@ -89,7 +89,7 @@ class RelationSearch:
             RelationText(
                 organization=around.organization,
                 id=tie.id,
-                sentence=_sentence(tie, entities),
+                sentence=sentence_of(tie, entities),
                 at=edges[tie.id].created_at,
                 author=self._author_of(edges[tie.id]),
                 origin=edges[tie.id].origin,
@@ -125,5 +125,6 @@ class RelationSearch:
                 found.covered[key], found.lexical[key] = part, float(part)
 
 
-def _sentence(tie: Tie, entities: dict[str, Entity]) -> str:
+def sentence_of(tie: Tie | Relation, entities: dict[str, Entity]) -> str:
+    """Return a relation in words: its two ends by name, its type between them."""
     return f"{entities[tie.source].name} —{tie.type}→ {entities[tie.target].name}"

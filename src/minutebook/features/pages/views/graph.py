@@ -233,7 +233,8 @@ def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
 def _frame(placed: Collection[TreePlace]) -> tuple[int, int, int, int]:
     """Return the frame of the drawing with its names: left, top, width and height, in pixels."""
     xs = [0.0, *(each.x + each.side * MARGIN for each in placed)]
-    ys = [each.y for each in placed]
+    # Below the thing in the middle stands its name.
+    ys = [26.0, *(each.y for each in placed)]
     left, top = round(min(xs)) - EDGE, round(min(ys)) - EDGE
     return left, top, round(max(xs)) + EDGE - left, round(max(ys)) + EDGE - top
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from minutebook.domain.records import Decision, Memory, Proposal, Record, Summary
+from minutebook.domain.records import Decision, Record, Summary, TextRecord
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
-from minutebook.features.pages.frame.records import address_of
+from minutebook.features.pages.frame.records import address_of, name_of
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.review import Item
@@ -81,12 +81,4 @@ def _both(facts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _text(record: Record) -> str:
-    match record:
-        case Memory():
-            return record.text
-        case Summary():
-            return f"{record.title}\n\n{record.summary}"
-        case Decision() | Proposal():
-            return f"{record.title} ({record.target})\n\n{record.rationale}"
-        case _:
-            return record.id
+    return record.text if isinstance(record, TextRecord) else name_of(record)
