@@ -30,13 +30,11 @@ def name_of(record: Record) -> str:
 
 def address_of(record: Record) -> str:
     """Return the address of a record's page; empty if it has none."""
-    match record.kind:
-        case Kind.TURN | Kind.SUMMARY:
-            held: Any = record
-            turn = f"#{record.id}" if record.kind is Kind.TURN else ""
-            return "/session?" + urlencode({"name": held.session}) + turn
-        case _:
-            return page_of(record.kind, record.id)
+    held: Any = record
+    if record.kind in (Kind.TURN, Kind.SUMMARY):
+        turn = f"#{record.id}" if record.kind is Kind.TURN else ""
+        return "/session?" + urlencode({"name": held.session}) + turn
+    return page_of(record.kind, record.id)
 
 
 def page_of(kind: Kind, id: str) -> str:

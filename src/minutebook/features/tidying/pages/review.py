@@ -151,7 +151,7 @@ def shown(caller: Caller, item: Item) -> dict[str, Any]:
         "why": "" if item.waiting is None else suggestions.reason_of(item.waiting),
         "certainty": None if item.waiting is None else item.waiting.suggestion.certainty,
         "records": suggestions.records_of(item),
-        "difference": differences(_whole(memories[1]), _whole(memories[0]))
+        "difference": differences(memories[1].text, memories[0].text)
         if pair and len(memories) == 2
         else None,
         "memory": own,
@@ -316,7 +316,3 @@ def _earlier(given: str) -> Status:
     if given not in holding:
         raise InvalidInput("status", must_be_one_of(holding, given))
     return holding[given]
-
-
-def _whole(memory: Memory) -> str:
-    return memory.content if memory.title is None else f"{memory.title}\n\n{memory.content}"

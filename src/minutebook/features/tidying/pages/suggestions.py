@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from minutebook.domain.records import Decision, Record, Summary, TextRecord
+from minutebook.domain.records import Decision, Proposal, Record, Summary, TextRecord
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.records import address_of, name_of
@@ -81,4 +81,6 @@ def _both(facts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _text(record: Record) -> str:
+    if isinstance(record, Decision | Proposal):
+        return f"{record.title}\n{record.rationale}"
     return record.text if isinstance(record, TextRecord) else name_of(record)
