@@ -82,7 +82,7 @@ def test_the_reasons_are_found_where_they_are_given() -> None:
             "services/embeddings.py"
         ),
         "the store was stopped": "services/maintenance/database.py",
-        "somebody else settled it": "features/tidying/pages/review.py",
+        "how it was before is not known any more": "features/undo/undo.py",
     }
     assert {text: str(TEMPLATES[text].path) for text in found} == found
 

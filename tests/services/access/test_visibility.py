@@ -402,7 +402,7 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
     assert public(Records) == {
         *("seen_by", "seen_in", "read"),
         *("kept", "version", "versions", "entries", "first_act", "summary", "owned_by", "vectors"),
-        *("tokens", "is_taken", "sequence", "organization_with"),
+        *("tokens", "is_taken", "are_linked", "sequence", "organization_with"),
         *("transaction", "put", "delete", "scrub", "key", "states_size"),
     }
 

@@ -1,4 +1,4 @@
-"""Find what is not in order; look at what is suggested, apply it, refuse it, undo it."""
+"""Find disorder; look at suggestions, apply, refuse and undo them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -160,7 +160,7 @@ def refuse() -> None:
 @tidy.command()
 @_settling(Settle.UNDO, "undone")
 def undo() -> None:
-    """Take back what was applied or refused.
+    """Take back suggestions that were applied or refused.
 
     Records are as they were before, and the suggestion or the declined proposal waits again.
     """

@@ -148,7 +148,8 @@ class Inbox:
             policy.check_may_write_to(caller, "undo", record)  # type: ignore[arg-type]
         if suggestion.state not in (State.APPLIED, State.REFUSED):
             raise Conflict(name, "it was neither applied nor refused")
-        self._undo.take_back_entries(caller, suggestion.organization, _entries(suggestion))
+        entries = _entries(suggestion)
+        self._undo.take_back_entries(caller, suggestion.organization, entries, is_any=True)
         return self.read(caller, name)
 
     def reopen(self, caller: Caller, suggestions: Iterable[Suggestion]) -> None:

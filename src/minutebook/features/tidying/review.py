@@ -17,7 +17,6 @@ from minutebook.features.tidying.findings import FINDINGS, WAITING, Topic
 from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
 from minutebook.services.access.doors import Doors
 from minutebook.services.access.visibility import Clock
-from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.knowledge.status import StatusChanges
 
@@ -62,7 +61,6 @@ class Review:
         self,
         inbox: Inbox,
         memories: Memories,
-        links: Links,
         status: StatusChanges,
         proposals: Proposals,
         decisions: DecisionActs,
@@ -71,7 +69,6 @@ class Review:
     ) -> None:
         self._inbox = inbox
         self._memories = memories
-        self._links = links
         self._status = status
         self._proposals = proposals
         self._decisions = decisions
@@ -167,26 +164,6 @@ class Review:
             raise InvalidInput("reason", "must not be empty: it says why a memory is deprecated")
         return replace(item, records=(self._status.deprecate(caller, name, reason),))
 
-    def link(self, caller: Caller, name: str) -> Item:
-        """Link the two memories of a suggestion, since both are to stay, and refuse it.
-
-        Raises what `Links.link` and `Inbox.refuse` do, and Conflict if it is about no two memories.
-        """
-        item = self.named(caller, name)
-        one, other = _two_memories(item)
-        self._links.link(caller, one.id, other.id)
-        return replace(item, waiting=self._inbox.refuse(caller, name))
-
-    def unlink(self, caller: Caller, name: str) -> Item:
-        """Take the link between two memories away, and let their suggestion wait again.
-
-        Raises what `Links.unlink` and `Inbox.undo` do, and Conflict if it is about no two memories.
-        """
-        item = self.named(caller, name)
-        one, other = _two_memories(item)
-        self._links.unlink(caller, one.id, other.id)
-        return replace(item, waiting=self._inbox.undo(caller, name))
-
     def undo(self, caller: Caller, name: str) -> Item:
         """Undo the settlement of a suggestion, or let a declined proposal wait again.
 
@@ -221,13 +198,6 @@ class Review:
     def _proposed(self, proposal: Proposal) -> Item:
         opens = self._proposals.opens(proposal)
         return Item(Topic.PROPOSAL, proposal.id, (proposal,), opens=opens)
-
-
-def _two_memories(item: Item) -> tuple[Memory, Memory]:
-    match item.topic, item.records:
-        case Topic.DUPLICATE | Topic.CONTRADICTION, (Memory() as one, Memory() as other):
-            return one, other
-    raise Conflict(item.name, "it is about no two memories; only a pair can be linked")
 
 
 def _is_number(name: str) -> bool:

@@ -81,7 +81,6 @@ class TidyingServices(FeatureServices):
         return Review(
             self.inbox,
             self.app.memories,
-            self.app.links,
             self.app.status,
             self.app.get(LedgerServices).proposals,
             self.app.get(LedgerServices).decisions,

@@ -182,17 +182,22 @@ class Undo:
         caller = anywhere(caller)
         return self._take_back(caller, self.read(caller, name))
 
-    def take_back_entries(self, caller: Caller, organization: str, numbers: Iterable[int]) -> None:
-        """Take back the part of an act that has some entries, of whichever day and whoever's.
+    def take_back_entries(
+        self, caller: Caller, organization: str, numbers: Iterable[int], *, is_any: bool = False
+    ) -> None:
+        """Take back the part of an act that has some entries, of any day; `is_any`: the caller has asked whether they may.
 
-        The caller has asked whether they may. Raises Conflict as `take_back` does.
+        Raises Conflict as `take_back` does; of another's act what `read` does.
         """
         ids = frozenset(map(str, numbers))
         where = Filter(organization=organization, ids=ids)
         entries = self._store.find(Entry, where, order=("number",)) if ids else []
         if not entries:
             raise Conflict(UNDO, Reason("how it was before is not known any more"))
-        self._take_back(anywhere(caller), FoundAct(DoneAct(tuple(entries)), None))
+        act = DoneAct(tuple(entries))
+        if not is_any and not is_own(caller, act):
+            self.read(caller, f"{act.last.number}@{organization}")
+        self._take_back(anywhere(caller), FoundAct(act, None))
 
     def keep(self, organization: str, entries: Sequence[int], *, is_lasting: bool) -> None:
         """Keep the images of some entries for good, or for a day from now on."""
@@ -303,7 +308,8 @@ class Undo:
         """Put a record back as it was; a memory has a new version where its text is another, never fewer."""
         current = self._kept(record.organization, record.kind, record.id)
         with self._audited(caller, record) as audit:
-            audit.check(*filter(None, [current]), record)  # type: ignore[arg-type]
+            for each in filter(None, (current, record)):
+                self._check_owned(audit, each)
             if isinstance(record, Memory):
                 assert current is None or isinstance(current, Memory)
                 self._restore_memory(caller, record, current, images)
@@ -344,7 +350,7 @@ class Undo:
     def _remove(self, caller: Caller, record: Record) -> None:
         """Remove a record that an act made."""
         with self._audited(caller, record) as audit:
-            audit.check(record)  # type: ignore[arg-type]
+            self._check_owned(audit, record)
             if isinstance(record, Memory):
                 policy.check_may_delete(caller, self._rules(), record)
                 self._app.supersession.check_may_leave(caller, record)
@@ -364,6 +370,12 @@ class Undo:
             kind, subject = Kind.MEMORY, record.source
         with self._trail.audited(caller, record.organization, UNDO, kind, subject) as audit:
             yield audit
+
+    def _check_owned(self, audit: AuditDraft, record: Record) -> None:
+        """Raise Forbidden if the caller may not write to a record; an edge belongs to its ends."""
+        is_owned = not isinstance(record, Edge) or self._has_ends(record)
+        audit.check(*([self._records.owned_by(record)] if is_owned else []))
+        audit.note_before(record)
 
     def _has_ends(self, edge: Edge) -> bool:
         of = Kind.MEMORY if isinstance(edge, Link) else Kind.ENTITY

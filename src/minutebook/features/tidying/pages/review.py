@@ -7,12 +7,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
+from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.policy import may_settle, may_write_to
 from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import Memory, Status
+from minutebook.domain.records import Memory
 from minutebook.domain.rights.redaction import redacted_for
-from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.catalogue import later_number_of
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.differences import differences
@@ -24,20 +23,25 @@ from minutebook.features.tidying.findings import WAITING, Topic
 from minutebook.features.tidying.pages import suggestions
 from minutebook.features.tidying.review import MEMORIES, Item
 from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.undo.services import UndoServices
 from minutebook.screening.instructions import marks_of
 from minutebook.services.screening import masked_fields
 
 LISTED = 20
 """Memories and proposals on a page: a form has some 50 fields at most."""
 
+MOST_ENTRIES = 100
+"""Entries that an act on one of them has at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An act that was done, as its undoing names it: the act, the status before, the name."""
+    """An act that was done, with the entries of the trail by which it is taken back, the first and the last."""
 
     act: str
-    status: str
-    id: str
+    organization: str
+    first: int
+    last: int
 
 
 @dataclass(slots=True)
@@ -47,14 +51,12 @@ class ReviewOutcome:
     done: list[Done] = field(default_factory=list)
     troubles: list[tuple[str, Trouble]] = field(default_factory=list)
 
-    def attempt(self, visit: Visit, done: Done, act: Callable[[], object]) -> None:
-        """Do one act; note that it was done, or why not."""
+    def attempt(self, visit: Visit, name: str, act: Callable[[], Done]) -> None:
+        """Do one act on a named item; note the act, or the trouble."""
         try:
-            act()
+            self.done.append(act())
         except MinutebookError as error:
-            self.troubles.append((done.id, trouble_of(redacted_for(visit.caller, error))))
-        else:
-            self.done.append(done)
+            self.troubles.append((name, trouble_of(redacted_for(visit.caller, error))))
 
 
 def show(visit: Visit) -> Page:
@@ -81,7 +83,7 @@ def undo(visit: Visit) -> Page | Goto:
     visit = with_reason(visit)
     outcome = ReviewOutcome()
     for each in _acts_in(visit.form):
-        outcome.attempt(visit, each, partial(_undone, visit, each))
+        outcome.attempt(visit, each.act, partial(_undone, visit, each))
     count = len(outcome.done)
     outcome.done = []
     return _answered(visit, outcome, {"undone": count or ""})
@@ -134,7 +136,7 @@ def _answered(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) 
         return _page(visit, visit.form, outcome, str(more.get("undone", "")))
     fields: dict[str, object] = dict(more)
     for number, each in enumerate(outcome.done):
-        fields[f"u{number}"] = f"{each.act} {each.status} {each.id}"
+        fields[f"u{number}"] = f"{each.act} {each.first} {each.last} {each.organization}"
     return Goto(address(visit.form.get("of", ""), **fields))
 
 
@@ -192,26 +194,25 @@ def _settle(
     of_memory: str,
 ) -> None:
     """Settle the chosen items, one by one."""
-    for name in _picked(visit.form):
-        try:
-            item = visit.app.get(TidyingServices).review.named(visit.caller, name)
-        except MinutebookError as error:
-            outcome.troubles.append((name, trouble_of(redacted_for(visit.caller, error))))
-            continue
-        done = Done(of_suggestion, "-", name)
+    trail = visit.app.infrastructure.trail
+
+    def settled(name: str) -> Done:
+        item = visit.app.get(TidyingServices).review.named(visit.caller, name)
+        said = of_suggestion
         if item.topic in MEMORIES and item.waiting is None:
-            done = Done(of_memory, str(MEMORIES[item.topic]), name)
+            said = of_memory
         elif item.topic is Topic.PROPOSAL:
-            done = Done("decline", "-", name)
-        outcome.attempt(visit, done, partial(act, visit.caller, name))
+            said = "decline"
+        organization = item.records[0].organization
+        with trail.audited_batch([organization]):
+            before = trail.head(organization)
+            act(visit.caller, name)
+            after = trail.head(organization)
+        first, last = (0 if head is None else head.number for head in (before, after))
+        return Done(said, organization, first + 1, last)
 
-
-def _link(visit: Visit, outcome: ReviewOutcome) -> None:
     for name in _picked(visit.form):
-        done = Done("link", "-", name)
-        outcome.attempt(
-            visit, done, partial(visit.app.get(TidyingServices).review.link, visit.caller, name)
-        )
+        outcome.attempt(visit, name, partial(settled, name))
 
 
 def _look(visit: Visit, outcome: ReviewOutcome) -> None:
@@ -221,49 +222,27 @@ def _look(visit: Visit, outcome: ReviewOutcome) -> None:
 ACTS: dict[str, Callable[[Visit, ReviewOutcome], None]] = {
     "apply": _apply,
     "refuse": _refuse,
-    "link": _link,
     "look": _look,
 }
 """What may be done to what was chosen, and the look for more."""
 
 
-def _undone(visit: Visit, done: Done) -> None:
-    """Undo an act. Raises Conflict if it is not the last one, of this person."""
-    app, caller = visit.app, visit.caller
-    match done.act:
-        case "decline":
-            proposal = app.get(LedgerServices).decisions.read(caller, done.id)
-            if getattr(proposal, "settled_by", None) != caller.name:
-                raise Conflict(done.id, "somebody else settled it")
-            app.get(LedgerServices).proposals.reopen(caller, done.id)
-        case "apply" | "refuse":
-            app.get(TidyingServices).inbox.undo(caller, done.id)
-        case "link":
-            app.get(TidyingServices).review.unlink(caller, done.id)
-        case "verify":
-            _check_last(visit, done)
-            app.memories.update(caller, done.id, {"status": _status(done.status)})
-        case _:
-            _check_last(visit, done)
-            app.memories.reinstate(caller, done.id, _earlier(done.status))
-
-
-def _check_last(visit: Visit, done: Done) -> None:
-    """Raise Conflict if the last act on a memory was another, or another person's."""
-    memory = visit.app.memories.read(visit.caller, done.id)
-    last = visit.app.memories.history(visit.caller, memory).entries[-1]
-    if (last.act, last.actor, last.outcome) != (done.act, visit.caller.name, "done"):
-        raise Conflict(done.id, "something else was done to it since; open it to see")
+def _undone(visit: Visit, done: Done) -> Done:
+    """Take an act back. Raises Conflict if something else was done since, else as `Undo.read` does."""
+    entries = range(done.first, min(done.last, done.first + MOST_ENTRIES) + 1)
+    undo = visit.app.get(UndoServices).undo
+    undo.take_back_entries(visit.caller, done.organization, entries)
+    return done
 
 
 def _acts_in(fields: Mapping[str, str]) -> list[Done]:
     """Read the acts done from an address or a form."""
     acts = []
     for number in range(LISTED):
-        parts = fields.get(f"u{number}", "").split(" ", 2)
-        if len(parts) == 3 and parts[0] in UNDOABLE:
-            act, status, id = parts
-            acts.append(Done(act, status, id))
+        parts = fields.get(f"u{number}", "").split(" ", 3)
+        if len(parts) == 4 and parts[0] in UNDOABLE and (parts[1] + parts[2]).isdecimal():
+            act, first, last, organization = parts
+            acts.append(Done(act, organization, int(first[:18]), int(last[:18])))
     return acts
 
 
@@ -280,7 +259,6 @@ UNDOABLE = {
         "{count} suggestion refused; it is never made again.",
         "{count} suggestions refused; they are never made again.",
     ),
-    "link": later_number_of("{count} pair linked; both stay.", "{count} pairs linked; both stay."),
     "decline": later_number_of("{count} proposal declined.", "{count} proposals declined."),
 }
 """What is said of each act that was done, for a count."""
@@ -301,18 +279,3 @@ def _topics(fields: Mapping[str, str]) -> tuple[Topic, ...]:
         return (Topic(given),)
     except ValueError:
         raise InvalidInput("of", must_be_one_of(Topic, given)) from None
-
-
-def _status(given: str) -> Status:
-    known = {str(each): each for each in MEMORIES.values()}
-    if given not in known:
-        raise InvalidInput("status", must_be_one_of(known, given))
-    return known[given]
-
-
-def _earlier(given: str) -> Status:
-    """Read the status that a memory returns to. Raises InvalidInput if it is none that holds."""
-    holding = {str(each): each for each in (*MEMORIES.values(), Status.VERIFIED)}
-    if given not in holding:
-        raise InvalidInput("status", must_be_one_of(holding, given))
-    return holding[given]
