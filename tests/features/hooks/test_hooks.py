@@ -15,6 +15,7 @@ from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status, Summ
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
+from minutebook.embedding.service import Embedding
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.contexts import HEAD, inert
@@ -493,3 +494,21 @@ def test_nothing_in_a_text_reads_as_a_tag_or_steers_a_terminal() -> None:
 )
 def test_what_is_marked_as_private_is_left_out(text: str, left: str) -> None:
     assert without_private(text) == left
+
+
+def test_before_a_prompt_the_revision_of_a_memory_stands_in_its_place(
+    opener: Opener, built_in: Embedding
+) -> None:
+    world = opener(built_in, wait=60.0)
+    here = within(world.caller, "api")
+    old = keep(world, here, MemoryType.SEMANTIC, "We deploy with Jenkins.")
+    world.clock.turn(86400)
+    text = "We no longer use Jenkins; deploys run on GitHub Actions now."
+    new = keep(world, here, MemoryType.SEMANTIC, text)
+    asked = world.app.get(HookServices).hook_contexts.before_prompt
+    found = asked(here, "What do we deploy with?", 0.3, ())
+    assert found is not None
+    assert found.ids == (new,)
+    # One that the session was told of is not followed by what it took the place of.
+    assert asked(here, "What do we deploy with?", 0.3, {new}) is None
+    assert old not in found.text
