@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
-from minutebook.language.judged_vectors import LIKELY, chances
+from minutebook.language.judged_vectors import chances
 from minutebook.language.revisions import DatedText, Revision, revisions
 from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
@@ -22,9 +22,12 @@ JUDGED = 4
 """How many of the best hits are held against one another: what says the same anew answers a question as well, and of pairs
 that were written apart both stand among the first three."""
 
-ORDERED_FROM, SAID_FROM = 0.5, 0.9
-"""The chances from which the newer stands above the older: of notes, and of what was said in a talk, where much is
-alike that revises nothing; but a question for the present state asks for the newer. By words alone only what is likely does."""
+ASKED_FOR_FROM, ORDERED_FROM, SAID_FROM = 0.5, 0.55, 0.9
+"""The chances from which the newer stands above the older: where the question asks for the present state, of notes, and of
+what was said in a talk, where much is alike that revises nothing. By words alone only what is likely does."""
+
+SPEAKS_OF_NOW, ASKS_FOR_NOW = 0.5, 0.7
+"""The chances from which on a question is about the present state, and asks for it as one that says "now" does."""
 
 WEAK, LOOKED_AT = 0.05, 5
 """The relevance below which a hit is not about the question, and how many of the best such a hit must be among to be held
@@ -64,7 +67,9 @@ class NewestFirst:
             for each in judged
         ]
         question = None if asked.embedding is None else asked.embedding.question
-        least = None if question is None else ORDERED_FROM
+        present = self._present(asked)
+        ordered_from = ASKED_FOR_FROM if present >= ASKS_FOR_NOW else ORDERED_FROM
+        least = None if question is None else ordered_from
         spell = self._embeddings.spell
         found = revisions(
             candidates,
@@ -74,7 +79,7 @@ class NewestFirst:
             question=question,
             among={index for index, each in enumerate(judged) if not _is_weak(each)},
         )
-        said_from = ORDERED_FROM if self._asks_for_now(asked) else SAID_FROM
+        said_from = ordered_from if present >= SPEAKS_OF_NOW else SAID_FROM
         found = {
             old: each
             for old, each in found.items()
@@ -102,11 +107,12 @@ class NewestFirst:
             return False
         return self._records.are_linked(one, other)
 
-    def _asks_for_now(self, asked: Asked) -> bool:
+    def _present(self, asked: Asked) -> float:
+        """Return the chance that a question asks for the present state, by its vector."""
         if asked.embedding is None:
-            return False
+            return 0.0
         vectors = asked.embedding.vector[None]
-        return bool(chances("present", vectors, self._embeddings.space.name)[0] >= LIKELY)
+        return float(chances("present", vectors, self._embeddings.space.name)[0])
 
     def _states(self, hits: Sequence[Recalled]) -> dict[Key, bytes]:
         """Read the token states of hits, of those that have any."""
