@@ -102,7 +102,7 @@ site: $(READY)  ## Build the site of the pages in docs/, into build/site; a dead
 	$(BIN)/python tools/build_site.py
 
 pictures: $(READY)  ## Take the pictures of the pages that README and guides show; needs Chromium.
-	$(BIN)/python -P tools/pictures.py
+	$(BIN)/python -m tools.pictures
 
 dist: $(READY)  ## Build all that a release offers into dist/: wheel, sdist, bundle, extensions, manifests, digests.
 	$(BIN)/python -m tools.packages
