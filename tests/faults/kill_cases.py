@@ -11,7 +11,6 @@ from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import (
     CLASSES,
     CodeChunk,
-    Entity,
     Memory,
     MemoryType,
     Role,
@@ -185,14 +184,12 @@ PAIRS = 4
 
 
 def disorder(folder: Path) -> None:
-    """Make memories that contradict one another, and entities that are one."""
+    """Make memories that contradict one another."""
     with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
         for number in range(PAIRS):
             for value in (3, 5):
                 content = f"The retry limit of service k{number} is {value}."
                 app.memories.store(PERSON, Draft(content=content, type=MemoryType.FACT))
-        for name in ("Anna Berg", "anna-berg"):
-            app.entities.create_entity(PERSON, name, "person", None, None)
 
 
 def tidied(folder: Path, said: Acknowledged, ended: bool) -> None:
@@ -202,7 +199,7 @@ def tidied(folder: Path, said: Acknowledged, ended: bool) -> None:
     with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
         store = app.infrastructure.store
         found = list(TidyRows(store.database).everything("default"))
-        assert len({each.id for each in found}) == len(found) == PAIRS + 1
+        assert len({each.id for each in found}) == len(found) == PAIRS
         for each in found:
             kind, id = each.subjects[-1]
             record = store.get(CLASSES[kind], "default", id)
@@ -212,7 +209,6 @@ def tidied(folder: Path, said: Acknowledged, ended: bool) -> None:
                 app.get(TidyingServices).inbox.undo(PERSON, str(each.number))
         memories = store.find(Memory, everything("default"))
         assert [each.superseded_by for each in memories] == [None] * 2 * PAIRS
-        assert store.count(Entity, everything("default")) == 2
     checked(folder, said, ended)
 
 

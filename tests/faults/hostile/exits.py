@@ -33,7 +33,7 @@ _PLAIN_LOG = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ [\w.]+: ")
 PAGES = (
     "/", "/find", "/find?q=zq", "/find?q=zq&in=decisions", "/decisions", "/sessions", "/activity", "/activity/proof", "/health/examined", "/settings", "/graph",
     "/review?of=active", "/review?of=proposal",
-    "/code", "/recalls", "/health", "/review",
+    "/code", "/health", "/review",
 )  # fmt: skip
 COMMANDS = (
     ("list",), ("sessions",), ("decisions",), ("decisions", "--graph", "dot"), ("proposals",), ("audit",), ("audit", "verify"), ("recalls",),

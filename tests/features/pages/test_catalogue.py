@@ -1,5 +1,6 @@
 """The pages in the languages that they speak: who gets which, and that no text is left behind."""
 
+import calendar
 import gettext
 import re
 from datetime import UTC, datetime, timedelta
@@ -178,6 +179,9 @@ DATA = {
         for word in each.split("_")
     ),
     *["Minutebook", "UTC", "UUID", "MB", "English", "Deutsch"],
+    # The headline of Today, in English as it stands.
+    *calendar.day_name,
+    *calendar.month_name,
     # Acts of the trail, types of links, states.
     *["add", "create", "created", "invalidate", "propose", "record", "remove", "update"],
     *["off", "open", "pending", "related", "supersedes"],

@@ -113,7 +113,7 @@ def _phrase(record: TextRecord, when: str, trust: str) -> str:
     author, client = known.get("author", ""), known.get("client", "")
     by = f"{author} through {client}" if client not in ("", author) else author
     phrase = ", ".join(filter(None, (by, when, trust, record.id)))
-    marks = marks_of(record.text)
+    marks = dict.fromkeys((*marks_of(record.text), *marks_of(by)))
     return f"{phrase}; reads as instructions: {' and '.join(marks)}" if marks else phrase
 
 
