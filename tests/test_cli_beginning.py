@@ -48,6 +48,8 @@ OPEN_NONE = {
     ("hook",),
     ("where",),
     ("bench",),
+    ("check",),
+    ("why",),
     ("settings",),
     ("settings", "set"),
     ("settings", "unset"),

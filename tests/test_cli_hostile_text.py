@@ -283,6 +283,7 @@ def test_what_is_stored_is_shown_with_escapes(
     assert r"\u202e" in printed
 
 
+@pytest.mark.needs("audit_proof")
 def test_who_did_what_is_shown_without_signs_that_steer(run: Run, ids: dict[str, str]) -> None:
     printed = run(*TYPED[("audit",)][0]).stdout
     assert "owned" in printed

@@ -12,7 +12,7 @@ from tests.terminal import Run
 @pytest.mark.parametrize(
     ("typed", "exit_code", "said"),
     [
-        (("instal",), 2, "'install'"),
+        pytest.param(("instal",), 2, "'install'", marks=pytest.mark.needs("install")),
         (("serch", "x"), 2, "'search'"),
         (("settings", "sett", "x"), 2, "'set'"),
         (("settings", "set", "recall_tokens", "-1"), 1, "recall_tokens must be"),
