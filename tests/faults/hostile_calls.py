@@ -238,7 +238,7 @@ HEADERS: tuple[tuple[str, str], ...] = (
     ("X-Long", "x" * 20_000),
     ("Last-Event-ID", "-1"),
 )
-PATHS = ("/mcp", "/mcp/knowledge", "/mcp/nothing", "/", "/command", "/sse", "/%2e%2e/etc/passwd")
+PATHS = ("/mcp", "/mcp/knowledge", "/mcp/nothing", "/", "/command", "/%2e%2e/etc/passwd")
 
 
 def request(chance: Random) -> bytes:

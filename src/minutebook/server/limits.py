@@ -237,7 +237,7 @@ class Limits:
     | --- | --- | --- | --- |
     | `requests` | no limit | setting `rate_limit`, a second | HTTP 429 with Retry-After |
     | `body_bytes`, `body_seconds` | one body: settings `http_body`, `http_timeout` | | HTTP 413, 408 |
-    | `calls` over HTTP | setting `http_calls` | a quarter | HTTP 429; on `/sse` JSON-RPC −32600 |
+    | `calls` over HTTP | setting `http_calls` | a quarter | HTTP 429 |
     | `streams` over HTTP | STREAMS | a quarter | HTTP 429 |
     | `sessions` over HTTP | SESSIONS | a quarter | HTTP 429 |
     | `turns` of requests over HTTP | no limit | no limit, CROWDED_TURNS beside others; WAITING_REQUESTS wait | HTTP 429 |

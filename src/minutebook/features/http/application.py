@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 from mcp.server.context import ServerRequestContext
@@ -23,7 +23,6 @@ from minutebook.features.http.protocols import openapi
 from minutebook.features.http.protocols.endpoint import Endpoint
 from minutebook.features.http.protocols.operations import operations_route, served_operations
 from minutebook.features.http.protocols.rest import plain_routes
-from minutebook.features.http.protocols.sse import SSE, Stream
 from minutebook.features.http.requests.access import AccessControl, AccessMiddleware
 from minutebook.features.http.requests.admission import Admission
 from minutebook.features.http.requests.authentication import Authenticator
@@ -37,8 +36,6 @@ from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.limits import Limits
 from minutebook.server.protocol.server import Spelling, as_promised, build_server
-
-T = TypeVar("T")
 
 
 def application(
@@ -93,9 +90,9 @@ def application(
 
 
 class _ContractPaths:
-    """Where each contract is served: over streams of MCP, of the older kind, and as plain operations.
+    """Where each contract is served: over MCP and as plain operations.
 
-    `endpoints` are by the path of their contract, `at_mcp` by their whole path.
+    `endpoints` has each endpoint once, `at_mcp` the first at `/mcp` too; both by path.
     """
 
     def __init__(
@@ -107,27 +104,20 @@ class _ContractPaths:
     ) -> None:
         self._contracts = contracts
         self._dispatcher, self._access = dispatcher, access
-        self._servers = {
-            f"/{name}": build_server([contract], dispatcher, spelling)
+        self.endpoints = {
+            f"{MCP}/{name}": Endpoint(build_server([contract], dispatcher, spelling), access)
             for name, contract in contracts.items()
         }
-        self.endpoints = {path: Endpoint(server, access) for path, server in self._servers.items()}
-        self.at_mcp = _paths_below(MCP, self.endpoints)
+        self.at_mcp = dict(self.endpoints)
+        if self.endpoints:
+            self.at_mcp[MCP] = next(iter(self.endpoints.values()))
 
     def routes(self, guard: Sequence[Middleware]) -> Iterator[BaseRoute]:
         """Yield the routes, each behind a guard."""
         for path, endpoint in self.at_mcp.items():
             yield Route(path, endpoint, middleware=guard)
-        for path, server in _paths_below(SSE, self._servers).items():
-            yield from Stream(server, path, self._access).routes(guard)
         for contract in filter(openapi.is_offered, self._contracts.values()):
             yield from plain_routes(contract, self._dispatcher, self._access, guard)
-
-
-def _paths_below(top: str, contracts: Mapping[str, T]) -> dict[str, T]:
-    """Return the endpoint of each contract by its path below `top`, the first contract at `top` itself too."""
-    below = {f"{top}{path}": each for path, each in contracts.items()}
-    return {top: next(iter(below.values())), **below} if below else below
 
 
 def _lifespan(
