@@ -17,6 +17,7 @@ from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.records import Role
 from minutebook.domain.rights.grants import Grant
+from minutebook.server.limits import CONNECTIONS
 from tests.deploy.test_files import DEPLOY
 from tests.features.http.speaking import BOTH, OWNER, PLAIN, Server, call, initialize, served
 from tests.features.postgres import server as postgres_server
@@ -64,9 +65,15 @@ class Balanced:
 
 
 @contextmanager
-def balancing(folder: Path, servers: list[Server]) -> Iterator[int]:
-    """Run HAProxy with the shipped file, its addresses replaced by those of this test; its port."""
+def balancing(folder: Path, servers: list[Server], *, is_first: bool = False) -> Iterator[int]:
+    """Run HAProxy with the shipped file, its addresses replaced by those of this test; its port.
+
+    `is_first` takes in the lines that are for clients who come through no other proxy.
+    """
     text = (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")
+    if is_first:
+        text, count = re.subn(r"^    # (stick-table|tcp-request)", r"    \1", text, flags=re.M)
+        assert count == 3
     for number, server in enumerate(servers, 1):
         text, count = re.subn(rf" server-{number}:8765", f" 127.0.0.1:{server.port}", text)
         assert count == 2
@@ -148,6 +155,41 @@ def test_a_person_stays_where_they_signed_in(balanced: Balanced) -> None:
             assert {(page.status_code, str(page.url)) for page in pages} == {
                 (200, f"{balanced.front.url}/health")
             }
+
+
+def test_slow_clients_are_waited_for_before_a_server_hears_of_them(tmp_path: Path) -> None:
+    with served(tmp_path / "one") as server, ExitStack() as opened:
+        port = opened.enter_context(balancing(tmp_path, [server, server]))
+        front = replace(server, port=port)
+        wait_until(lambda: front.get("/healthz").status_code == 200)
+        held = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            for _ in range(600)
+        ]
+        for each in held[:300]:
+            each.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Half: ")
+        for each in held[300:]:
+            each.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+        # The server itself would have had no place left.
+        assert len(held) > CONNECTIONS
+        assert front.post("/mcp", call("get_status")).status_code == 200
+        assert {held[0].recv(12)[8:], held[-1].recv(12)[8:]} == {b" 408"}
+
+
+def test_one_address_can_be_held_to_its_part_of_the_connections(tmp_path: Path) -> None:
+    with served(tmp_path / "one") as server, ExitStack() as opened:
+        port = opened.enter_context(balancing(tmp_path, [server, server], is_first=True))
+        front = replace(server, port=port)
+        wait_until(lambda: front.get("/healthz").status_code == 200)
+        for _ in range(200):
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+        with pytest.raises(httpx2.TransportError):
+            front.get("/healthz")
+        elsewhere = opened.enter_context(
+            socket.create_connection(("127.0.0.1", port), 60, source_address=("127.0.0.2", 0))
+        )
+        elsewhere.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert elsewhere.recv(12) == b"HTTP/1.1 200"
 
 
 def test_figures_of_one_server_are_not_shown_as_those_of_all(balanced: Balanced) -> None:

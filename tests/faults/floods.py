@@ -237,19 +237,6 @@ async def slow_readers(target: Target, number: int) -> None:
             writer.transport.abort()
 
 
-async def half_heads(target: Target, number: int) -> None:
-    """Heads that do not end, twelve connections a task, anew each second."""
-    while True:
-        wires = []
-        for _ in range(12):
-            with suppress(OSError):
-                wires.append(await Wire.open(target))
-                wires[-1].writer.write(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
-        await asyncio.sleep(1)
-        for wire in wires:
-            wire.close()
-
-
 async def trickled(target: Target, number: int) -> None:
     """Bodies that come byte by byte."""
     head, _, _ = target.request("/mcp", b"x" * 100_000).partition(b"\r\n\r\n")
@@ -404,7 +391,6 @@ KINDS: Mapping[str, Kind] = {
     ),
     "big bodies": bulk,
     "slow readers": slow_readers,
-    "half heads": half_heads,
     "trickled bodies": trickled,
     "sessions": sessions,
     "streams": streams,

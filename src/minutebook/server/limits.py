@@ -26,7 +26,7 @@ SESSIONS = 1000
 """Sessions over HTTP, all together and for each contract; one ends after half an hour unused."""
 
 CONNECTIONS = 512
-"""Connections over HTTP; for a further one, another that only waits for its client is closed."""
+"""Connections over HTTP; what comes over a further one is answered with 503."""
 
 THREADS = 40
 """Worker threads: anyio's default."""
@@ -245,8 +245,7 @@ class Limits:
     | `threads` | THREADS | a quarter, CROWDED_THREADS beside others; WAITING_CALLS wait | JSON-RPC −32603 |
     | `paused_calls` | no limit | PAUSED_CALLS, the owner's too | JSON-RPC −32603 |
 
-    Of one connection: WATCHED_RESOURCES (JSON-RPC −32602). Of all: CONNECTIONS (the one that waits
-    longest is closed).
+    Of one connection: WATCHED_RESOURCES (JSON-RPC −32602). Of all: CONNECTIONS (HTTP 503).
     """
 
     def __init__(

@@ -1,8 +1,6 @@
 """What is no request is refused by what is wrong with it; the server serves on."""
 
 import json
-import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -195,34 +193,6 @@ def test_a_body_of_the_limit_is_taken(server: Server) -> None:
 def test_a_body_that_does_not_come_is_not_waited_for(impatient: Server) -> None:
     head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     assert impatient.raw(head + b'Content-Length: 100\r\n\r\n{"json').startswith(b"HTTP/1.1 408")
-
-
-@pytest.mark.parametrize("said", [b"", b"POST /mcp HT", b"GET /healthz HTTP/1.1\r\nHost: local"])
-def test_a_request_that_does_not_come_is_not_waited_for(impatient: Server, said: bytes) -> None:
-    assert impatient.raw(said) == b""
-
-
-def test_a_request_that_trickles_in_is_not_waited_for(impatient: Server) -> None:
-    with socket.create_connection(("127.0.0.1", impatient.port), timeout=60) as one:
-        one.sendall(b"GET /healthz HTTP/1.1\r\n")
-        with pytest.raises(ConnectionError):
-            ask_on(one, b"X-More: 1\r\n")
-
-
-@pytest.mark.needs("journal")
-def test_who_does_not_read_the_answers_is_let_go(impatient: Server) -> None:
-    ask = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100
-    with socket.create_connection(("127.0.0.1", impatient.port), timeout=60) as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        with pytest.raises(ConnectionError):
-            ask_on(one, ask)
-
-
-def ask_on(one: socket.socket, ask: bytes) -> None:
-    """Ask for far more than the system keeps for who does not read."""
-    for _ in range(20_000):
-        one.sendall(ask)
-        time.sleep(0.005)
 
 
 @pytest.mark.parametrize("raw", [b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01" * 30])

@@ -22,7 +22,6 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.application import application
 from minutebook.features.http.mounts import Mount
 from minutebook.features.http.requests.authentication import Authenticator
-from minutebook.features.http.requests.connections import bounded
 from minutebook.features.http.requests.hosts import Address, AllowedHosts
 from minutebook.features.http.settings import HttpSettings
 from minutebook.features.http.telemetry.traces import trace_to
@@ -85,7 +84,7 @@ def serve(
     async def run() -> None:
         leaving = anyio.Event()
         app = application(settings, loader, contracts, authenticator, names, leaving, mounts)
-        await _HttpServer(_config(settings, app), leaving, end).serve(sockets=[listener])
+        await _HttpServer(_config(app), leaving, end).serve(sockets=[listener])
 
     anyio.run(run)
     end()
@@ -119,7 +118,7 @@ def serve_alone(
         async def run() -> None:
             leaving = anyio.Event()
             app = application(settings, loader, {}, authenticator, names, leaving, [mount])
-            server = _Listening(_config(settings, app))
+            server = _Listening(_config(app))
             async with anyio.create_task_group() as group:
                 group.start_soon(partial(server.serve, sockets=[listener]))
                 await anyio.to_thread.run_sync(wait)
@@ -173,10 +172,11 @@ class _HttpServer(_Listening):
             timer.start()
 
 
-def _config(settings: Settings, app: object) -> uvicorn.Config:
+def _config(app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
-        http=bounded(settings.of(HttpSettings).http_timeout, CONNECTIONS),
+        http="h11",
+        limit_concurrency=CONNECTIONS,
         backlog=ACCEPTED_AT_ONCE,
         ws="none",
         loop="asyncio",

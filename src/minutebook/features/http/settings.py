@@ -33,8 +33,7 @@ class HttpSettings(Settings):
     http_timeout: float = setting(
         10.0,
         at_least(0.1),
-        "Seconds that an HTTP client may take to send the body of its request or to read the answer; "
-        "for the head it has five at most.",
+        "Seconds that an HTTP client may take to send the body of its request.",
     )
     http_calls: int = setting(
         64, COUNT, "Calls over HTTP that are taken on at once; those beyond are told to come again."

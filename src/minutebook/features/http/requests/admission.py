@@ -1,11 +1,11 @@
 """Requests wait for their turn, before anything is done for them."""
 
 import hashlib
+from ipaddress import ip_address, ip_network
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from minutebook.features.http.requests.connections import network_of
 from minutebook.features.http.requests.errors import refused
 from minutebook.features.http.requests.turns import RequestTurn
 from minutebook.server.limits import KEPT, FairQueue, TooManyRequests
@@ -87,4 +87,10 @@ def _shown(request: Request) -> bytes:
 
 
 def _address(request: Request) -> str:
-    return network_of(request.client.host if request.client else "")
+    """Return the client's IPv4 address, or the /64 network of its IPv6 address, which one subscriber has."""
+    host = request.client.host if request.client else ""
+    try:
+        parsed = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else host

@@ -5,7 +5,9 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
+from h11 import LocalProtocolError
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -43,7 +45,9 @@ class AccessLog:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 MutableHeaders(scope=message)[HEADER] = request.state.id
-            await send(message)
+            # uvicorn itself answers a body that is no HTTP, and takes no second answer.
+            with suppress(LocalProtocolError):
+                await send(message)
 
         mark = request_id.set(request.state.id)
         try:
