@@ -360,3 +360,18 @@ def test_entities_and_relations_leave_entries(world: World) -> None:
     assert [(e.act, e.subject_kind) for e in world.entries(relation)] == [("relate", Kind.RELATION)]
     assert world.store.count(Entry, Filter(organization="default")) == 3
     assert world.app.trail.verify("default") is None
+
+
+def test_an_entity_is_described_with_its_relations_and_the_memories_that_name_it(
+    world: World,
+) -> None:
+    ana, parser = world.entity("Ana"), world.entity("parser")
+    world.relate(ana, parser)
+    kept = [world.remember(f"Ana maintains part {number}") for number in range(2)]
+    world.remember("Nobody is named here")
+    told = world.call("describe_entity", entity_id=ana, limit=10)
+    assert told["entity"]["id"] == ana
+    assert [each["entity"]["id"] for each in told["relations"]] == [parser]
+    assert sorted(each["id"] for each in told["memories"]) == sorted(kept)
+    assert not told["has_more"]
+    assert world.call("describe_entity", entity_id=ana, limit=1)["has_more"]

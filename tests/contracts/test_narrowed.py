@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.contracts.announced import safe
+from minutebook.contracts.announced import has_skill, safe
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.errors import InvalidInput
@@ -37,6 +37,22 @@ def test_what_leads_to_a_tool_goes_with_it() -> None:
     assert two.names == {"get_memory", "search", "search_memory"}
     assert two.aliases["search_memory"].default is None
     assert not two.prompts
+
+
+@pytest.mark.parametrize(
+    ("tools", "has"),
+    [
+        (["recall", "store_memory"], True),
+        (["recall", "store_memory", "get_memory"], True),
+        (["recall"], False),
+        (["store_memory", "get_memory"], False),
+    ],
+)
+def test_the_skill_is_there_with_the_two_tools_that_it_is_about(
+    tools: list[str], *, has: bool
+) -> None:
+    (left,) = opened(["knowledge"], tools=tools)
+    assert has_skill([left.promise]) == has
 
 
 @pytest.mark.needs("catalog", "ledger")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.language.revisions import DatedText, chance, revisions
+from minutebook.language.signs import figures
 from minutebook.search.late_interaction import TokenStates
 from tests.packed import packed_of
 
@@ -30,6 +31,28 @@ def test_another_value_of_the_same_is_told_with_what_differs(older, newer, old, 
     found = revisions(said(older, newer), least=0.0)
     assert found[0].newer == 1
     assert (found[0].old, found[0].new) == (old, new)
+
+
+@pytest.mark.parametrize(
+    ("word", "number", "languages"),
+    [
+        ("three", "3", ("english",)),
+        ("drei", "3", ("german",)),
+        ("quatre", "4", ("french",)),
+        ("drei", None, ("english",)),
+        ("quatre", "4", ("german", "french")),
+        ("three", "3", ()),
+        ("42", "42", ("english",)),
+        ("tree", None, ("english",)),
+    ],
+)
+def test_a_number_is_read_in_figures_and_as_a_word_of_its_language(word, number, languages):
+    assert figures(word, languages) == number
+
+
+def test_a_number_as_a_word_is_the_value_that_differs():
+    found = revisions(said("The trial lasts two weeks.", "The trial lasts 3 weeks."), least=0.0)
+    assert (found[0].old, found[0].new) == ("two", "3")
 
 
 def test_the_newer_one_revises_in_whatever_order_they_are_given():

@@ -1,5 +1,7 @@
 """The part of a question that texts hold, by words alone."""
 
+import pytest
+
 from minutebook.search.calibration import CUT, strength_of_words
 from minutebook.search.coverage import coverage
 
@@ -17,6 +19,13 @@ def test_a_demanded_phrase_is_held_by_every_text() -> None:
     assert coverage(["a", "b"], [], phrases=1) == {"a": 1, "b": 1}
     held = coverage(["a", "b"], [["b"]], phrases=1)
     assert 0.4 < held["a"] < 0.6 < held["b"]
+
+
+def test_a_demanded_phrase_weighs_as_a_word_that_one_text_holds() -> None:
+    many = [str(number) for number in range(100)]
+    assert coverage(many, [["7"]], phrases=1)["8"] == pytest.approx(1 / 2)
+    assert coverage(many, [["7"], ["7"]], phrases=2)["8"] == pytest.approx(1 / 2)
+    assert coverage(many, [many[:50]], phrases=1)["99"] > 0.7
 
 
 def test_a_question_without_words_holds_for_nothing() -> None:

@@ -39,6 +39,11 @@ def test_an_answer_that_fits_is_read_whole() -> None:
     )
 
 
+def test_a_title_of_exactly_the_most_words_is_taken() -> None:
+    title = "one two three four five six seven eight nine ten"
+    assert read_summary(json.dumps(GOOD | {"title": title})).title == title
+
+
 @pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "Here you are: {} I hope it helps."])
 def test_what_stands_around_the_object_does_not_matter(around: str) -> None:
     assert read_summary(around.replace("{}", json.dumps(GOOD))).quality == 100
