@@ -24,13 +24,12 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.hooks import log as hook_log
+from minutebook.features.hooks.operations import RELEVANCE
 from minutebook.features.hooks.services import HookServices
-from minutebook.features.hooks.settings import HookSettings
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import daemon_address
 
-LEAST = settings_with().of(HookSettings).hook_relevance
 WRITER = Caller(name="benchmark", role=Role.HUMAN)
 _CALLS, _QUICK_CALLS = 41, 2
 _QUICK_STEP = 9
@@ -84,7 +83,7 @@ def _said(
         contexts = app.get(HookServices).hook_contexts
         found = []
         for row in rows:
-            context = contexts.before_prompt(WRITER, str(row["text"]), LEAST, ())
+            context = contexts.before_prompt(WRITER, str(row["text"]), RELEVANCE, ())
             ids = () if context is None else context.ids
             tokens = 0 if context is None else context.tokens
             found.append((row, [documents[id] for id in ids], tokens))

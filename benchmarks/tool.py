@@ -206,7 +206,7 @@ def ours(home: Path, work: Work) -> dict[str, Timing]:
     rounds = len(work.texts) - WARM
     with copied(home) as one, copied(home) as other, Pipe(serve_command(one)) as pipe:
         settings = load({"home": other})
-        model = builtin.open_model(settings.embedding_threads)
+        model = builtin.open_model()
         ready = Ready(model, work)
         app = open_app(settings, models=Models(Embedding(lambda: ready, ready.model), None))
         app.embedding.wait()

@@ -75,7 +75,7 @@ def test_a_setting_is_written_beside_the_comments_that_are_there(run: Run, confi
     ("name", "value", "written"),
     [
         ("recall_sources", "memory", 'recall_sources = ["memory"]\n'),
-        ("embedding_cache", "64", "embedding_cache = 64\n"),
+        ("recall_tokens", "64", "recall_tokens = 64\n"),
         pytest.param("rate_limit", "2.5", "rate_limit = 2.5\n", marks=pytest.mark.needs("http")),
         ("policy", "governed", 'policy = "governed"\n'),
         pytest.param(
@@ -105,7 +105,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(run: Run, config: P
         ("polcy", "open", "polcy is no setting of config.toml"),
         ("home", "/tmp", "home is no setting of config.toml"),
         ("policy", "strict", "policy must be one of open, governed"),
-        ("embedding_cache", "many", "embedding_cache must be"),
+        ("recall_tokens", "many", "recall_tokens must be"),
     ):
         result = run("settings", "set", name, value)
         assert result.exit_code == 1

@@ -8,6 +8,7 @@ import pytest
 from minutebook import invocation
 from minutebook.config import all_settings, load
 from minutebook.config.kinds import FILE, FOLDER, ROOTS
+from minutebook.config.settings import former_settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.code.settings import CodeSettings
 from minutebook.features.ledger.settings import LedgerSettings
@@ -107,13 +108,40 @@ def test_secrets_are_in_no_representation() -> None:
     assert {each.name for each in fields(all_settings()) if not each.repr} == invocation.HIDDEN
 
 
+@pytest.mark.whole
+def test_a_former_setting_is_none_that_there_is() -> None:
+    assert former_settings()
+    assert not former_settings() & {each.name for each in fields(all_settings())}
+
+
+@pytest.mark.parametrize("name", ["embedding_cache", "token_states"])
+def test_a_former_setting_stops_nothing_and_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"{name} = 5\nrecall_tokens = 7\n")
+    for _ in range(2):
+        assert load({"home": tmp_path}, {}).recall_tokens == 7
+    assert [each.getMessage() for each in caplog.records] == [
+        f"{name} in {file} is no setting any more and has no effect; take it out"
+    ]
+    caplog.clear()
+    variable = f"MINUTEBOOK_{name.upper()}"
+    load({"home": tmp_path / "other"}, {variable: "x"})
+    assert f"{name} in {variable} is no setting" in caplog.text
+    # Another name is a slip of the pen, which may leave a secret unmasked.
+    file.write_text("redcat = 'mask'\n")
+    with pytest.raises(InvalidInput, match="is no setting"):
+        load({"home": tmp_path}, {})
+
+
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        ("embedding_cache = 2.5", "a whole number of at least 1"),
-        ("embedding_cache = 0", "a whole number of at least 1"),
+        ("recall_tokens = 2.5", "a whole number of at least 0"),
+        ("backup_keep = 0", "a whole number of at least 1"),
         ("rate_limit = nan", "a number of at least 0"),
-        ("http_timeout = 0", "a number of at least 0.1"),
+        ("writer_wait = -1", "a number of at least 0"),
         ("durability = 'half'", "one of full, normal"),
         ("durability = ['full']", "one of full, normal"),
         ("public_url = 'memory.example.org'", "an http or https URL without a query"),

@@ -382,7 +382,6 @@ def open_app(
                 models.embedding,
                 settings.embedding_wait,
                 locks,
-                keeps_states=settings.token_states,
             ),
             trail=trail,
             screening=Screening(settings.redact),

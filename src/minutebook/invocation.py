@@ -68,8 +68,8 @@ OWN = frozenset(
 UNSHARED = frozenset(
     {
         *("contract", "daemon", "daemon_wait"),
-        *("hooks", "hook_wait", "hook_tokens", "hook_relevance", "hook_ignore"),
-        *("public_url", "http_hosts", "http_origins", "http_body", "http_timeout", "http_calls"),
+        *("hooks", "hook_wait", "hook_tokens", "hook_ignore"),
+        *("public_url", "http_hosts", "http_origins", "http_calls"),
         *("rate_limit", "metrics", "traces_url"),
         *("jwt_issuer", "jwt_audience", "jwt_keys"),
         *("oidc_client", "oidc_secret", "oidc_scopes", "oidc_session"),

@@ -34,7 +34,7 @@ def open_embedding(settings: Settings) -> Embedding:
                 if opener := feature.embedders.get(name):
                     embedding: Embedding = feature.load(opener)(settings)
                     return embedding
-    return Embedding(_switched_off, Model.unknown("none"), settings.embedding_cache, is_off=True)
+    return Embedding(_switched_off, Model.unknown("none"), is_off=True)
 
 
 def _switched_off() -> Embedder:

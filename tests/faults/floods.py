@@ -36,7 +36,7 @@ BIG = 90_000
 """Characters of a big text; 102,400 bytes are allowed."""
 
 BULK = 3_900_000
-"""Bytes of a body as big as may be: `http_body` allows 4 MiB."""
+"""Bytes of a body as big as may be: BODY_BYTES are allowed."""
 
 SINK_SECONDS = 0.1
 

@@ -178,17 +178,6 @@ def test_what_has_no_vectors_comes_before_what_lacks_only_states(opener: Opener)
     assert world.store.upkeep.states_size(CodeChunk, "default") == 0
 
 
-def test_states_are_off_by_a_setting(opener: Opener) -> None:
-    world = opener(ready(StateEmbedder()), name="same", token_states=False)
-    id = world.remember("Ana likes tea")
-    assert pending(world) == 0
-    assert world.store.upkeep.states_size(Memory, "default") == 0
-    again = opener(ready(StateEmbedder()), name="same")
-    assert pending(again) == 1
-    assert again.app.embeddings.backfill(threading.Event()) == 1
-    assert set(states_in(again, id)) == {id}
-
-
 def test_catching_up_stops_when_it_is_told(opener: Opener) -> None:
     opener(failed(), name="same", wait=10).remember("a")
     world = opener(name="same")

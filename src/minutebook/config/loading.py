@@ -1,5 +1,6 @@
 """Where a setting is stated: on the command line, in the environment, in `config.toml`."""
 
+import logging
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -8,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.config.kinds import SettingKind
-from minutebook.config.settings import Settings, all_settings, settings_with
+from minutebook.config.settings import Settings, all_settings, former_settings, settings_with
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
 from minutebook.invocation import FILE, PREFIX, SECRET, environment
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def stated(
 ) -> dict[str, Stated]:
     """Return the settings that somebody stated; the others have their defaults.
 
-    Raises InvalidInput if a name is unknown or a value does not fit, as `load` does.
+    A former setting is left out, which the log says once. Raises InvalidInput if a name is unknown or a value does not fit, as `load` does.
     """
     variables = environment() if variables is None else variables
     found: dict[str, Stated] = {}
@@ -49,16 +52,28 @@ def stated(
     for name in _kinds():
         if value := variables.get(variable_of(name)):
             add(name, value, variable_of(name))
+    for name in former_settings():
+        if variables.get(variable_of(name)):
+            _leave_out(name, variable_of(name))
     if secret := variables.get(SECRET):
         add("agent_memory_secret", secret, SECRET)
     home = found["home"].value if "home" in found else Settings().home
     for name, value in _read_file(home / FILE).items():
+        if name in former_settings():
+            _leave_out(name, str(home / FILE))
+            continue
         if name not in _kinds() or name == "home":
             raise InvalidInput(
                 name, "in {home} is no setting; see `minutebook settings`", home=home / FILE
             )
         add(name, value, str(home / FILE), str(home))
     return found
+
+
+@cache
+def _leave_out(name: str, origin: str) -> None:
+    """Say that a former setting, which is stated there, has no effect."""
+    log.warning("%s in %s is no setting any more and has no effect; take it out", name, origin)
 
 
 def option_of(name: str) -> str:

@@ -90,6 +90,14 @@ def all_settings() -> type[Any]:
     return dataclass(frozen=True, kw_only=True)(type("AllSettings", (*parts, Settings), {}))
 
 
+@cache
+def former_settings() -> frozenset[str]:
+    """Return the names of settings that there were once, of the core and of every feature."""
+    return frozenset(
+        name for part in all_settings().__mro__ for name in vars(part).get("FORMER", ())
+    )
+
+
 def settings_with(**values: Any) -> Settings:
     """Return settings that have these values, and else the defaults."""
     made: Settings = all_settings()(**values)

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import platformdirs
 
 from minutebook.config.kinds import (
-    COUNT,
     FOLDER,
     MOMENT,
     NAMES,
@@ -80,6 +79,8 @@ class ContentSettings:
 class EmbeddingSettings:
     """Which model embeds texts."""
 
+    FORMER: ClassVar[tuple[str, ...]] = ("embedding_cache", "embedding_threads", "token_states")
+
     embedder: str = setting(
         "built-in",
         path_or_name("embedder", Reason("built-in, endpoint, none, or a folder")),
@@ -89,14 +90,6 @@ class EmbeddingSettings:
     )
     embedding_wait: float = setting(
         10.0, SECONDS, "Seconds a call waits for a model that is still loading."
-    )
-    embedding_cache: int = setting(2048, COUNT, "How many embedded queries are kept in memory.")
-    embedding_threads: int = setting(2, COUNT, "Processor cores the built-in model may use.")
-    token_states: bool = setting(
-        True,  # noqa: FBT003
-        SWITCH,
-        "`true`: what the built-in model makes of each token is kept beside the vectors: search ranks "
-        "better, and a text takes some 50 bytes a token more.",
     )
 
 
@@ -238,6 +231,8 @@ def scheme_of(address: str) -> str:
 class StoreSettings:
     """Where records are kept, and how surely."""
 
+    FORMER: ClassVar[tuple[str, ...]] = ("store_pool",)
+
     home: Path = setting(
         lambda: Path(platformdirs.user_data_dir("minutebook", appauthor=False)),
         FOLDER,
@@ -252,12 +247,6 @@ class StoreSettings:
         "machines: postgresql://USER@HOST/DATABASE, its password by PGPASSFILE or PGPASSWORD; needs "
         "`minutebook[server]`. Not set: a file in the data directory.",
         is_secret=True,
-    )
-    store_pool: int = setting(
-        8,
-        COUNT,
-        "Connections to that database with which a process reads at once, as many to write, and as many "
-        "for what reads long; who finds none free waits for up to writer_wait.",
     )
     key: str = setting(
         "keyring",

@@ -236,7 +236,6 @@ class Limits:
     | limit | of all | of one principal | beyond it |
     | --- | --- | --- | --- |
     | `requests` | no limit | setting `rate_limit`, a second | HTTP 429 with Retry-After |
-    | `body_bytes`, `body_seconds` | one body: settings `http_body`, `http_timeout` | | HTTP 413, 408 |
     | `calls` over HTTP | setting `http_calls` | a quarter | HTTP 429 |
     | `streams` over HTTP | STREAMS | a quarter | HTTP 429 |
     | `sessions` over HTTP | SESSIONS | a quarter | HTTP 429 |
@@ -253,12 +252,8 @@ class Limits:
         *,
         rate: float = 0.0,
         calls: int = CALLS,
-        body_bytes: int = 0,
-        body_seconds: float = 0.0,
     ) -> None:
         self.requests = RateLimit(rate)
-        self.body_bytes = body_bytes
-        self.body_seconds = body_seconds
         under_way = Reason("As many calls of yours are under way as one caller may have; await one")
         self.calls = ConcurrencyLimit(calls, quota_of(calls), under_way)
         self.streams = ConcurrencyLimit(STREAMS, quota_of(STREAMS), under_way)

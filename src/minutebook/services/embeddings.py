@@ -119,10 +119,7 @@ class Embeddings:
         embedding: Embedding,
         wait: float,
         locks: NamedLocks,
-        *,
-        keeps_states: bool = True,
     ) -> None:
-        self._keeps_states = keeps_states
         self._store = store
         self._embedding = embedding
         self._timeout = wait
@@ -138,7 +135,7 @@ class Embeddings:
     def space(self) -> VectorSpace:
         """The space of the model in use, with the form of its token states if they are kept."""
         model = self._embedding.model
-        form = f"{model.states} {FORM}" if model.states and self._keeps_states else ""
+        form = f"{model.states} {FORM}" if model.states else ""
         return VectorSpace(model.name, model.digest, model.dimensions, form)
 
     @property
@@ -182,8 +179,7 @@ class Embeddings:
                 continue
             space = VectorSpace(model.name, model.digest, model.dimensions)
             if self._store.count_vectors(of, everything, space):
-                states = f"{model.states} {EARLIER_FORM}" if self._keeps_states else ""
-                yield replace(space, states=states), model.unrelated
+                yield replace(space, states=f"{model.states} {EARLIER_FORM}"), model.unrelated
             else:
                 self._without_earlier[of, organization, model.digest] = sequence
 

@@ -95,7 +95,7 @@ def test_hooks_and_tools_of_open_sessions_go_on_whatever_is_set(house: House) ->
 def test_what_concerns_no_daemon_leaves_it_as_it_is(house: House) -> None:
     pipe = house.client()
     first = house.pid()
-    for name, value in (("hook_tokens", "90"), ("rate_limit", "9"), ("http_body", "9999")):
+    for name, value in (("hook_tokens", "90"), ("rate_limit", "9"), ("http_calls", "9")):
         assert typed(house, "settings", "set", name, value).returncode == 0
     time.sleep(2.5)
     assert house.pid() == first

@@ -24,7 +24,7 @@ class Desk:
         self.at_work: list[str] = []
         self.read: list[str] = []
         """The paths of the requests whose bodies have been asked for."""
-        self.limits = Limits(body_bytes=100_000, body_seconds=60.0)
+        self.limits = Limits()
         self._leave: dict[str, asyncio.Event] = {}
         self.admission = Admission(self._serve, FairQueue(100, CROWDED_TURNS, WAITING))
 

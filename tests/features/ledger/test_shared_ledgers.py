@@ -51,7 +51,7 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
         if folder is not None:
             given["ledgers_folder"] = tmp_path / folder
         url = postgres_server.server().url(database)
-        settings = settings_with(home=tmp_path / name, store=url, store_pool=2, **given)
+        settings = settings_with(home=tmp_path / name, store=url, **given)
         opened.append(open_app(settings, clock=clock))
         return opened[-1]
 

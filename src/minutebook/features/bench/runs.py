@@ -133,8 +133,7 @@ def run(dataset: Dataset, settings: Settings, progress: Progress) -> Run:
 
     The model is the one that the settings name. Raises EmbeddingNotReady if it cannot be loaded.
     """
-    # One vector is kept, the question's own: each is embedded once, and none is free.
-    models = models_of(replace(settings, embedding_cache=1))
+    models = models_of(settings)
     models.embedding.start()
     models.embedding.wait()
     if models.embedding.state != "ready":

@@ -136,7 +136,6 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> HookQuestio
             settings.of(HookSettings).hook_tokens,
             MOST_TOKENS.get(client, settings.of(HookSettings).hook_tokens),
         ),
-        settings.of(HookSettings).hook_relevance,
         known.began,
     )
 

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 ACT = "before a prompt"
 """What the recall log calls it when a memory is put before a prompt."""
 
+RELEVANCE = 0.58
+"""How relevant (0 to 1) a memory must be to what a person asks an agent, to be put before it."""
+
 _MOST_TOKENS = 10_000
 """Tokens that may be asked for when a session starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookQuestion:
-    """A client's request: its session, the prompt (None when it starts), the limits of size and relevance.
+    """A client's request: its session, the prompt (None when it starts), the limit of size.
 
     `known` are the ids of what the session was given already, `began` when it began or was cleared, if that is known, `here` names the sessions that were kept in its
     folder. A session that was not briefed when it started is with its first prompt.
@@ -35,7 +38,6 @@ class HookQuestion:
     is_briefed: bool
     here: frozenset[str]
     tokens: int
-    relevance: float
     began: datetime | None = None
 
 
@@ -78,7 +80,7 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
         hits = _services(app).hook_contexts.before_prompt(
             caller,
             asked.prompt,
-            asked.relevance,
+            RELEVANCE,
             asked.known,
             session_name(asked.session),
             asked.began,

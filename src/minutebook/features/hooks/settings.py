@@ -1,9 +1,10 @@
 """What hooks tell an agent, and where they keep still."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from minutebook.config import Settings
-from minutebook.config.kinds import COUNT, SECONDS, OnOff, at_least, one_of, separated, setting
+from minutebook.config.kinds import COUNT, SECONDS, OnOff, one_of, separated, setting
 from minutebook.domain.reason import Reason
 from minutebook.invocation import HOOK_WAIT
 
@@ -11,6 +12,8 @@ from minutebook.invocation import HOOK_WAIT
 @dataclass(frozen=True, kw_only=True)
 class HookSettings(Settings):
     """What hooks tell an agent, and where they keep still."""
+
+    FORMER: ClassVar[tuple[str, ...]] = ("hook_relevance",)
 
     hooks: OnOff = setting(
         "on",
@@ -23,11 +26,6 @@ class HookSettings(Settings):
     )
     hook_tokens: int = setting(
         600, COUNT, "Tokens, of four characters each, that a session is told when it starts."
-    )
-    hook_relevance: float = setting(
-        0.58,
-        at_least(0.0),
-        "How relevant (0 to 1) a memory must be to what a person asks an agent, to be put before it.",
     )
     hook_ignore: tuple[str, ...] = setting(
         (),

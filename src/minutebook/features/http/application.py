@@ -55,8 +55,6 @@ def application(
     limits = Limits(
         rate=settings.of(HttpSettings).rate_limit,
         calls=settings.of(HttpSettings).http_calls,
-        body_bytes=settings.of(HttpSettings).http_body,
-        body_seconds=settings.of(HttpSettings).http_timeout,
     )
     dispatcher = Dispatcher(loader, _caller_of, observer=metrics.observe, limits=limits)
     access = AccessControl(

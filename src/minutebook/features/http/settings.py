@@ -1,7 +1,7 @@
 """How clients are served over HTTP."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from minutebook.config import Settings
 from minutebook.config.kinds import COUNT, TEXT, URL, at_least, one_of, separated, setting
@@ -13,6 +13,8 @@ Metrics = Literal["admin", "all-organizations", "off"]
 @dataclass(frozen=True, kw_only=True)
 class HttpSettings(Settings):
     """How clients are served over HTTP."""
+
+    FORMER: ClassVar[tuple[str, ...]] = ("http_body", "http_timeout")
 
     public_url: str | None = setting(
         None,
@@ -28,12 +30,6 @@ class HttpSettings(Settings):
         (),
         separated(",", Reason("a list of origins")),
         "Origins, such as https://app.example.com, whose pages may call the HTTP server.",
-    )
-    http_body: int = setting(4 << 20, COUNT, "Bytes that a request over HTTP may have.")
-    http_timeout: float = setting(
-        10.0,
-        at_least(0.1),
-        "Seconds that an HTTP client may take to send the body of its request.",
     )
     http_calls: int = setting(
         64, COUNT, "Calls over HTTP that are taken on at once; those beyond are told to come again."

@@ -17,9 +17,7 @@ def built_in(settings: Settings) -> Embedding:
     """Return the model in the box."""
     from minutebook.features.models.built_in import builtin, model_files
 
-    opener = partial(builtin.open_model, settings.embedding_threads)
-    cache = settings.embedding_cache
-    return Embedding(opener, builtin.MODEL, cache, damage=model_files.damage)
+    return Embedding(builtin.open_model, builtin.MODEL, damage=model_files.damage)
 
 
 def of_endpoint(settings: Settings) -> Embedding:
@@ -37,7 +35,7 @@ def of_endpoint(settings: Settings) -> Embedding:
         passage_prefix=settings.endpoint_passage_prefix,
     )
     expected = Model.unknown(settings.endpoint_model)
-    return Embedding(partial(open_endpoint, endpoint), expected, settings.embedding_cache)
+    return Embedding(partial(open_endpoint, endpoint), expected)
 
 
 def of_folder(settings: Settings) -> Embedding:
@@ -45,8 +43,7 @@ def of_folder(settings: Settings) -> Embedding:
     from minutebook.features.models.local_model import FolderEmbedder
 
     folder = Path(settings.embedder)
-    opener = partial(FolderEmbedder, folder, settings.embedding_threads)
-    return Embedding(opener, Model.unknown(folder.name), settings.embedding_cache)
+    return Embedding(partial(FolderEmbedder, folder), Model.unknown(folder.name))
 
 
 def chat_service(settings: Settings) -> "Summarizer | None":

@@ -301,7 +301,7 @@ class PostgresConnections(Database):
         except PoolClosed:
             raise self._closed() from None
         except PoolTimeout:
-            reason = "{place}: all {most} connections of this process are in use; try again, or raise store_pool"
+            reason = "{place}: all {most} connections of this process are in use; try again"
             raise StoreBusy(reason, place=self.place, most=pool.max_size) from None
 
     def _closed(self) -> StoreClosed:

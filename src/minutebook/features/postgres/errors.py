@@ -14,9 +14,7 @@ _BUSY: dict[type[psycopg.Error], str] = {
     errors.LockNotAvailable: "another process is writing for the same organization for too long",
     errors.DeadlockDetected: "two writers waited for each other, so this write was undone; try again",
     errors.SerializationFailure: "another writer came first, so this write was undone; try again",
-    errors.TooManyConnections: (
-        "the server takes no more connections; raise its max_connections or lower store_pool"
-    ),
+    errors.TooManyConnections: ("the server takes no more connections; raise its max_connections"),
     errors.CannotConnectNow: "the server is starting or stopping; try again",
 }
 _REASONS: dict[type[psycopg.Error], str] = {

@@ -27,7 +27,6 @@ def opened(settings: Settings, url: str, *, receives: bool = False) -> "Postgres
         settings.server_index,
         durability=settings.durability,
         writer_wait=settings.writer_wait,
-        pool=settings.store_pool,
         receives=receives,
     )
 

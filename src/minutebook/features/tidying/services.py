@@ -11,7 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.features.citations.services import CitationServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.tidying.findings import finding_of, parse_rules
+from minutebook.features.tidying.findings import parse_rules
 from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.features.undo.services import UndoServices
 from minutebook.services.jobs import Job
@@ -101,7 +101,6 @@ class TidyingServices(FeatureServices):
             self._examining,
             self.inbox,
             parse_rules(self.settings.of(TidyingSettings).tidy_rules),
-            frozenset(map(finding_of, self.settings.of(TidyingSettings).tidy_kinds)),
             self._every,
         )
 

@@ -1,13 +1,13 @@
 """The kinds of findings, how often they are looked for, and which are applied unasked."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from minutebook.config import Settings
 from minutebook.config.kinds import SettingKind, at_least, separated, setting
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
-from minutebook.features.tidying.findings import FINDINGS, finding_of, parse_rules
+from minutebook.features.tidying.findings import parse_rules
 
 _COMMAS = separated(",", Reason(""))
 
@@ -21,14 +21,11 @@ def _rules(value: Any, folder: str) -> tuple[str, ...]:
     return named
 
 
-def _kinds(value: Any, folder: str) -> tuple[str, ...]:
-    named = _COMMAS.parse(value, folder)
-    return tuple(str(finding_of(each)) for each in named)
-
-
 @dataclass(frozen=True, kw_only=True)
 class TidyingSettings(Settings):
-    """What is tidied, how often, and what of it unasked."""
+    """How often is looked for what is to be tidied, and what is tidied unasked."""
+
+    FORMER: ClassVar[tuple[str, ...]] = ("tidy_kinds",)
 
     tidy_every: float = setting(
         0.0,
@@ -36,13 +33,6 @@ class TidyingSettings(Settings):
         "Hours from one look for what is to be tidied to the next that the daemon or server takes by "
         "itself; 0: none. `minutebook tidy` looks at once.",
         is_common=True,
-    )
-    tidy_kinds: tuple[str, ...] = setting(
-        tuple(str(each) for each in FINDINGS),
-        SettingKind(
-            _kinds, Reason("a list of {names}, with commas between", names=", ".join(FINDINGS))
-        ),
-        "What is looked for.",
     )
     tidy_rules: tuple[str, ...] = setting(
         (),

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
 from minutebook.features.http.requests.access import AccessControl
-from minutebook.features.http.requests.body import read_body, replayed
+from minutebook.features.http.requests.body import BODY_BYTES, read_body, replayed
 from minutebook.features.http.requests.errors import REFUSALS, refused
 from minutebook.server.limits import SESSIONS
 from minutebook.server.protocol.message import parsed
@@ -36,7 +36,7 @@ class Endpoint:
         self._access = access
         self._limits = access.limits
         # The body is read and measured before either sees it.
-        size = access.limits.body_bytes + 1
+        size = BODY_BYTES + 1
         self._sessions = StreamableHTTPSessionManager(
             server, max_request_body_size=size, max_sessions=SESSIONS
         )

@@ -15,6 +15,12 @@ from minutebook.server.limits import Limits
 MOST_PARTS = 50_000
 """Strings and commas that one body of JSON may hold: nobody else is served while it is read, for 0.3 µs a part."""
 
+BODY_BYTES = 4 << 20
+"""Bytes that a request over HTTP may have."""
+
+BODY_SECONDS = 10.0
+"""Seconds that an HTTP client may take to send the body of its request."""
+
 LARGE = 65_536
 """Bytes from which on a body is large: so many are read before anybody asks for them."""
 
@@ -40,26 +46,25 @@ async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes
     if kind != type:
         reason = "Content-Type must be {type} (it is {given!r})"
         raise BadBody(415, reason, type=type, given=kind[:100])
-    limit, within = limits.body_bytes, limits.body_seconds
-    reason = "The body is larger than {most} bytes, which http_body allows"
-    too_large = BadBody(413, reason, most=limit)
-    if int(request.headers.get("content-length") or 0) > limit:
+    reason = "The body is larger than {most} bytes"
+    too_large = BadBody(413, reason, most=BODY_BYTES)
+    if int(request.headers.get("content-length") or 0) > BODY_BYTES:
         raise too_large
     reason = "The body has more than {most} values; send fewer at once"
     too_many = BadBody(413, reason, most=MOST_PARTS)
     body, parts = bytearray(), Parts()
     try:
         async with while_waiting(request), _place(request, limits):
-            with anyio.fail_after(within):
+            with anyio.fail_after(BODY_SECONDS):
                 async for part in request.stream():
                     body += part
-                    if len(body) > limit:
+                    if len(body) > BODY_BYTES:
                         raise too_large
                     if type == JSON and parts.add(part) > MOST_PARTS:
                         raise too_many
     except TimeoutError:
         reason = "The body did not come within {wait:g} seconds"
-        raise BadBody(408, reason, wait=within) from None
+        raise BadBody(408, reason, wait=BODY_SECONDS) from None
     whole = bytes(body)
     if parts.most > MOST_PARTS and parts_of(whole) > MOST_PARTS:
         raise too_many

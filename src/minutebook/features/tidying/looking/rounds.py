@@ -22,7 +22,7 @@ from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.values import Change
 
-FINDERS = 3
+FINDERS = "4"
 """Counts up when the finders find other things: everything is then looked at once more."""
 
 BATCH = 200
@@ -49,8 +49,8 @@ class Round:
 class Rounds:
     """Finds disorder, organization by organization, from where the last round stopped.
 
-    `rules` say what may be applied unasked, from which certainty on; `kinds` what is looked for; `every`
-    how often unasked, None: never.
+    `rules` say what may be applied unasked, from which certainty on; `every` how often unasked,
+    None: never.
     """
 
     def __init__(
@@ -62,7 +62,6 @@ class Rounds:
         examining: Examining,
         inbox: Inbox,
         rules: Mapping[Topic, float],
-        kinds: frozenset[Topic],
         every: timedelta | None,
     ) -> None:
         self.every = every
@@ -76,7 +75,6 @@ class Rounds:
         self._examining = examining
         self._inbox = inbox
         self._rules = rules
-        self._kinds = kinds
 
     def run_if_due(self, caller: Caller) -> Round | None:
         """Do as `run` does for the organizations that are due; None if none is. Raises the same."""
@@ -135,7 +133,7 @@ class Rounds:
             return {"at": self._clock().isoformat(), "looked_at": looked_at, "found": found}
 
         try:
-            outcome = Follower(self._infrastructure, FOLLOWER, look, self._finders).follow(
+            outcome = Follower(self._infrastructure, FOLLOWER, look, FINDERS).follow(
                 caller,
                 organization,
                 most=None if most is None else most - before,
@@ -161,19 +159,13 @@ class Rounds:
             seen.update(each.id for each in new)
         return Counter(each.finding for each in new if each.state is State.OPEN)
 
-    @property
-    def _finders(self) -> str:
-        """The finders and their rules: where these were others, everything is examined once more."""
-        return f"{FINDERS} {' '.join(sorted(self._kinds))}"
-
     def _suggestions(self, organization: str, found: Iterable[Examined]) -> list[Suggestion]:
-        """Return the wanted findings as suggestions; those of a later day wait."""
+        """Return findings as suggestions; those of a later day wait."""
         now = self._clock()
         made = [suggestion_of(organization, each, now) for each in found]
         return [
             replace(each, state=State.WAITING) if each.due is not None and each.due > now else each
             for each in made
-            if each.finding in self._kinds
         ]
 
     def _of_changes(self, organization: str, changes: Iterable[Change]) -> Iterator[Examined]:
@@ -192,8 +184,6 @@ class Rounds:
                 yield from self._pairs(memory)
 
     def _pairs(self, memory: Memory) -> Iterator[Examined]:
-        if not self._kinds & {Topic.DUPLICATE, Topic.CONTRADICTION}:
-            return
         for other in self._candidates.of(memory):
             if (found := self._examining.pair(memory, other)) is not None:
                 yield found
@@ -216,8 +206,6 @@ class Rounds:
         return +opened
 
     def _citing(self, caller: Caller, organization: str) -> Iterator[Examined]:
-        if Topic.CITED not in self._kinds:
-            return
         for kind, id in sorted(self._citations.doubtful(caller, organization)):
             record = self._store.get(CLASSES[kind], organization, id)
             if isinstance(record, CITING) and (found := self._examining.citing(record)):
