@@ -29,7 +29,7 @@ BEGIN = {
     ("import",),
     ("migrate",),
     ("ledger", "rebuild"),
-    ("secret", "set"),
+    ("ledger", "secret"),
     ("sync",),
     ("system", "write"),
     ("token", "create"),

@@ -189,6 +189,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("projects",): [["projects"], ["projects", "--delete", ODD]],
     ("decide",): [["decide", "--title", ODD, "--target", ODD, "--rationale", ODD]],
     ("decisions",): [
+        ["decisions", "--proposed"],
         ["decisions"],
         ["decisions", "--history", WORDS],
         ["decisions", "--history", ODD],
@@ -196,9 +197,8 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["decisions", "--graph", "dot"],
         ["decisions", "--graph", ODD],
     ],
-    ("proposals",): [["proposals"]],
     ("accept",): [["accept", ODD], ["accept", "PROPOSAL"]],
-    ("secret", "set"): [["secret", "set"]],
+    ("ledger", "secret"): [["ledger", "secret"]],
     ("ledger", "rebuild"): [["ledger", "rebuild"]],
     ("sessions",): [["sessions"]],
     ("session",): [["session", "s"], ["session", NAME], ["session", ODD]],
@@ -261,7 +261,7 @@ def test_no_command_lets_stored_text_steer_the_terminal(
             assert not re.search("^FORGED", printed, re.MULTILINE), (line, printed)
 
 
-SHOW = ("list", "show", "search", "decisions", "proposals", "sessions", "session", "code")
+SHOW = ("list", "show", "search", "decisions", "sessions", "session", "code")
 
 
 THERE = {words for words, _ in leaf_commands()}

@@ -100,7 +100,7 @@ def _linked(run: Run, id: str) -> None:
 
 
 def _accepted(run: Run, id: str) -> None:
-    _answer(run, "secret", "set", "--role", "admin", input="long secret\nlong secret\n")
+    _answer(run, "ledger", "secret", "--role", "admin", input="long secret\nlong secret\n")
     made = propose(run, "tea", "Tea at five")
     variables = {"AGENT_MEMORY_SECRET": "long secret", "MINUTEBOOK_REVIEW_WINDOW": "0"}
     told = _answer(run, "accept", made, "--role", "admin", env=variables)
@@ -168,7 +168,7 @@ ACTS: dict[Words, Act] = {
     ("deprecate",): _memory("deprecate", *REASON),
     ("link",): _linked,
     ("accept",): _accepted,
-    ("secret", "set"): _accepted,
+    ("ledger", "secret"): _accepted,
     ("export",): _exported,
     ("backup",): _restored,
     ("restore",): _restored,

@@ -15,7 +15,7 @@ _LISTS = {
     "project": "projects",
     "session": "sessions",
     "decision": "decisions",
-    "proposal": "proposals",
+    "proposal": "decisions --proposed",
     "suggestion": "tidy",
 }
 """The command that lists the records of a kind."""

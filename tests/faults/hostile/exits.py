@@ -36,7 +36,7 @@ PAGES = (
     "/code", "/health", "/review",
 )  # fmt: skip
 COMMANDS = (
-    ("list",), ("sessions",), ("decisions",), ("decisions", "--graph", "dot"), ("proposals",), ("audit",), ("audit", "verify"), ("recalls",),
+    ("list",), ("sessions",), ("decisions",), ("decisions", "--graph", "dot"), ("decisions", "--proposed"), ("audit",), ("audit", "verify"), ("recalls",),
     ("status",), ("doctor",), ("scan",), ("projects",), ("duplicates",), ("tidy",), ("token", "list"), ("hooks",), ("where",),
 )  # fmt: skip
 SEARCHES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {

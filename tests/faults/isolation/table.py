@@ -206,7 +206,7 @@ ACTS: dict[str, tuple[int, Act]] = {
     "command duplicates": (1, typed("duplicates")),
     "command decisions": (1, typed("decisions", "--json")),
     "command graph": (1, typed("decisions", "--graph", "dot")),
-    "command proposals": (1, typed("proposals", "--json")),
+    "command decisions --proposed": (1, typed("decisions", "--proposed", "--json")),
     "command sessions": (1, typed("sessions")),
     "command audit": (1, typed("audit")),
     "command session": (

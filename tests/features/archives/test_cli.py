@@ -54,7 +54,7 @@ def test_a_whole_store_goes_to_another_place_with_its_trail(run: Run, tmp_path: 
     assert "decision 1" in said
     assert "the same command with --own" in said
     assert "Use one store" not in done(run, "decisions", *other)
-    assert "Use one store" in done(run, "proposals", *other)
+    assert "Use one store" in done(run, "decisions", "--proposed", *other)
     done(run, "import", "all.jsonl", "--own", *other)
     assert "tea at five" in done(run, "show", id, *other)
     assert "sound" in done(run, "audit", "verify", *other)

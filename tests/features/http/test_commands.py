@@ -90,7 +90,7 @@ def test_decisions_and_sessions_are_there_as_well(typed: Typed) -> None:
     words = ("--title", "Use it", "--target", "store", "--rationale", REASON)
     assert typed("decide", *words)[0] == 0
     assert "Use it" in typed("decisions")[1]
-    assert typed("proposals")[0] == 0
+    assert typed("decisions", "--proposed")[0] == 0
     assert typed("sessions")[0] == 0
     assert typed("summarize")[:2] == (0, "Every session has a summary of what it is now.\n")
 

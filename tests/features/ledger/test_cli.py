@@ -196,16 +196,17 @@ def test_the_template_is_read_as_it_was_filled() -> None:
 def test_a_proposal_is_listed_and_accepted_with_the_secret(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "No proposals." in done(run, "proposals")
+    assert "No proposals." in done(run, "decisions", "--proposed")
     admin = ("--role", "admin")
     twice = f"{SECRET}\n{SECRET}\n"
-    assert "--role admin" in refused(run, "secret", "set", input=twice)
-    assert SECRET not in done(run, "secret", "set", *admin, input=twice)
+    assert "--role admin" in refused(run, "ledger", "secret", input=twice)
+    assert SECRET not in done(run, "ledger", "secret", *admin, input=twice)
     id = propose(run, "database", "Use DuckDB")
-    listed = done(run, "proposals")
+    listed = done(run, "decisions", "--proposed")
     assert id in listed
     assert "by claude" in listed
-    assert json.loads(done(run, "proposals", "--json"))[0]["opens"]
+    assert json.loads(done(run, "decisions", "--proposed", "--json"))[0]["opens"]
+    assert "goes with neither" in refused(run, "decisions", "--proposed", "--graph", "dot")
     early = refused(run, "accept", id, *admin, input=f"{SECRET}\n")
     assert "review" in early
     monkeypatch.setenv("MINUTEBOOK_REVIEW_WINDOW", "0")
@@ -213,7 +214,7 @@ def test_a_proposal_is_listed_and_accepted_with_the_secret(
     accepted = done(run, "accept", id, *admin, input=f"{SECRET}\n")
     assert "Accepted as decision_" in accepted
     assert "Use DuckDB" in done(run, "decisions")
-    assert "No proposals." in done(run, "proposals")
+    assert "No proposals." in done(run, "decisions", "--proposed")
     assert "accepted already" in refused(run, "accept", id, *admin, input=f"{SECRET}\n")
 
 
@@ -235,9 +236,9 @@ def test_the_secret_is_taken_from_the_environment_and_never_shown(
 
 def test_the_secret_is_changed_by_whoever_knows_it(run: Run) -> None:
     admin = ("--role", "admin")
-    done(run, "secret", "set", *admin, input=f"{SECRET}\n{SECRET}\n")
+    done(run, "ledger", "secret", *admin, input=f"{SECRET}\n{SECRET}\n")
     other = "another secret"
-    wrong = refused(run, "secret", "set", *admin, input=f"wrong one\n{other}\n{other}\n")
+    wrong = refused(run, "ledger", "secret", *admin, input=f"wrong one\n{other}\n{other}\n")
     assert "the secret is another one" in wrong
 
 

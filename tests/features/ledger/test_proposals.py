@@ -137,7 +137,7 @@ def test_without_the_secret_nothing_is_accepted_and_each_guess_is_entered(sealed
 def test_where_no_secret_is_set_nobody_accepts(world: World) -> None:
     made = world.app.get(LedgerServices).proposals.propose(AGENT, draft())
     world.clock.turn(HOUR)
-    with pytest.raises(Forbidden, match="minutebook secret set"):
+    with pytest.raises(Forbidden, match="minutebook ledger secret"):
         world.app.get(LedgerServices).proposals.accept(ADMIN, made.id, "")
 
 

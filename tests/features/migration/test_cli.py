@@ -53,7 +53,7 @@ def test_a_store_moves_to_a_server_and_back(
     assert "token 1" in moved
     assert "trails are sound" in moved
     assert f"Move {tmp_path / 'home' / 'ledgers'} there" in moved
-    assert "minutebook secret set" not in moved
+    assert "minutebook ledger secret" not in moved
     assert (tmp_path / "home" / "minutebook.db").read_bytes() == before
     monkeypatch.setenv("MINUTEBOOK_STORE", url)
     assert "tea at five" in done(run, "show", id)

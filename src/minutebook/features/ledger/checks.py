@@ -21,7 +21,7 @@ def _of_secret(secret: ApprovalSecret) -> list[Finding]:
     if not secret.is_another():
         return []
     finding = "The secret that is set here is not the one that accepts proposals"
-    remedy = "set AGENT_MEMORY_SECRET here as it was when `minutebook secret set` pinned it"
+    remedy = "set AGENT_MEMORY_SECRET here as it was when `minutebook ledger secret` pinned it"
     return [Finding(finding, remedy)]
 
 

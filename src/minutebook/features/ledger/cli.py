@@ -136,7 +136,8 @@ def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
     )
 
 
-@click.command(short_help="List what holds now, how it came about, or draw it.")
+@click.command(short_help="List what holds now, what is proposed, how it came about, or draw it.")
+@click.option("--proposed", is_flag=True, help="What waits, and from when it can be accepted.")
 @click.option("--history", "target", metavar="TARGET", help="How it came about, as a tree.")
 @click.option(
     "--graph",
@@ -147,11 +148,17 @@ def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
 @as_json
 def decisions(
     options: dict[str, str],
+    proposed: bool,  # noqa: FBT001
     target: str | None,
     graph: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """List what holds now, one line a target."""
+    if proposed and (target, graph) != (None, None):
+        raise InvalidInput("--proposed", "goes with neither --history nor --graph")
+    if proposed:
+        _list_proposed(options, as_json=as_json)
+        return
     with opened(options) as api:
         listed = api.run(operations.decisions, target, graph is not None)
     found = listed.decisions
@@ -173,34 +180,31 @@ def decisions(
 
 
 def _wait(count: int) -> str:
-    verb = "waits" if count == 1 else "wait"
-    what = count_of(count, "decision")
-    return f"{what} from Git {verb} until somebody here accepts: `minutebook proposals`"
+    what = f"{count_of(count, 'decision')} from Git {'waits' if count == 1 else 'wait'}"
+    return f"{what} until somebody here accepts: `minutebook decisions --proposed`"
 
 
 def _line(decision: Decision) -> str:
-    by = by_whom(decision.author, decision.origin)
-    who = f"{by} ({decision.authorship}){through(decision.origin)}"
+    who = f"{by_whom(decision.author, decision.origin)} ({decision.authorship}){through(decision.origin)}"
     line = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
     return f"{line}  {style(decision.id, dim=True)}"
 
 
-@click.command(short_help="List what was proposed and is not yet settled.")
-@identity
-@as_json
-def proposals(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
-    """List what was proposed and is not yet settled, and from when it can be accepted."""
+def _list_proposed(options: dict[str, str], *, as_json: bool) -> None:
+    """Print what was proposed and is not yet settled, and from when it can be accepted."""
     with opened(options) as api:
         pending = api.run(operations.proposals)
     lines = []
     for waiting in pending:
         each = waiting.proposal
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
-        when = f"{waiting.opens:%Y-%m-%d %H:%M:%S}"
         who = f"{by_whom(each.author, each.origin)}{through(each.origin)}"
         lines += [
             f"{style(each.id, bold=True)}  {each.target}: {each.title}",
-            style(f"  by {who}, to accept from {when} UTC{replaces}", dim=True),
+            style(
+                f"  by {who}, to accept from {waiting.opens:%Y-%m-%d %H:%M:%S} UTC{replaces}",
+                dim=True,
+            ),
         ]
     shapes = [fields_of(each.proposal) | {"opens": each.opens} for each in pending]
     say(shapes, lines or "No proposals.", as_json)
@@ -222,15 +226,15 @@ def accept(options: dict[str, str], id: str) -> Decision:
     return decision
 
 
-@click.group(cls=Commands)
-def secret() -> None:
-    """Keep the secret with which proposals are accepted."""
+@click.group(cls=Commands, short_help="Look after the decisions in Git.")
+def ledger() -> None:
+    """Look after the decisions in Git, and the secret with which proposals are accepted."""
 
 
-@secret.command("set", short_help="Pin the secret for this store.")
+@ledger.command(short_help="Pin the secret for accepting proposals.")
 @identity
-def secret_set(options: dict[str, str]) -> dict[str, object]:
-    """Pin the secret for this store (needs --role admin); only its hash is kept."""
+def secret(options: dict[str, str]) -> dict[str, object]:
+    """Pin the secret with which proposals are accepted (needs --role admin); only its hash is kept."""
     from minutebook.features.ledger.services import LedgerServices
 
     with made_here(options) as (app, caller):
@@ -241,11 +245,6 @@ def secret_set(options: dict[str, str]) -> dict[str, object]:
         app.get(LedgerServices).secret.set(caller, text, current)
     echo("The secret is set.")
     return {"set": True}
-
-
-@click.group(cls=Commands)
-def ledger() -> None:
-    """Look after the decisions in Git."""
 
 
 @ledger.command(short_help="Bring the tables and Git together again.")
@@ -269,4 +268,4 @@ def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     say(fields_of(done), [summary, *waits, *notes], as_json)
 
 
-COMMANDS = (decide, decisions, proposals, accept, secret, ledger)
+COMMANDS = (decide, decisions, accept, ledger)

@@ -23,9 +23,7 @@ FEATURE = Feature(
     texts=".services:text_source",
     examples={"decide": "put a decision on the record"},
     undo=".undoing:undoing",
-    commands={
-        "Decisions": {".cli": ("decide", "decisions", "proposals", "accept", "secret", "ledger")}
-    },
+    commands={"Decisions": {".cli": ("decide", "decisions", "accept", "ledger")}},
     pages=".pages.register:PAGES",
     today=".today:decided",
     page_parts={"settings.rules": {"ledger/secret.html": ".pages.register:secret"}},

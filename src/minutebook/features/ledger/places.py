@@ -83,7 +83,7 @@ def on_move(settings: Settings, store: Tended, *, is_to_server: bool) -> Iterabl
     if is_to_server and own.secret.exists():
         yield (
             "The secret that accepts proposals is one for all servers: pin it there by "
-            "`minutebook secret set --role admin`."
+            "`minutebook ledger secret --role admin`."
         )
 
 

@@ -173,7 +173,7 @@ def test_a_changed_record_changes_its_memory_and_its_proposal(run: Run, tmp_path
     assert "Imported 3 records" in first
     assert "proposal 1" in first
     assert "here already" in done(run, "import", "adr", str(path.parent))
-    assert "Use SQLite" in done(run, "proposals")
+    assert "Use SQLite" in done(run, "decisions", "--proposed")
     path.write_text(path.read_text().replace("one file is enough", "one file is all we need"))
     again = done(run, "import", "adr", str(path.parent))
     assert "(memory 1, proposal 1): changed" in again

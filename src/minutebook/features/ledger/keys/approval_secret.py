@@ -144,7 +144,7 @@ class ApprovalSecret:
             state = self._read()
             if state is None:
                 raise Forbidden(
-                    act, "no secret is set; an admin sets one by `minutebook secret set`"
+                    act, "no secret is set; an admin sets one by `minutebook ledger secret`"
                 )
             self._compare(state, act, text)
 
