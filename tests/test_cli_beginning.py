@@ -31,7 +31,6 @@ BEGIN = {
     ("ledger", "rebuild"),
     ("ledger", "secret"),
     ("sync",),
-    ("system", "write"),
     ("token", "create"),
 }
 """The commands that bring something in, with which a store may begin."""

@@ -92,13 +92,15 @@ def test_links_are_made_and_shown_from_both_ends(run: Run) -> None:
 
 
 def test_system_scope_is_written_here_and_in_a_governed_store_by_stewards(run: Run) -> None:
-    id = done(run, "system", "write", "No secrets in logs.", "--title", "Secrets").strip()
+    id = done(run, "remember", "--system", "No secrets in logs.", "--title", "Secrets").strip()
     assert id in done(run, "list", "--organization", "acme", "--scope", "system")
-    arguments = ("system", "write", "No secrets in logs.", "--policy", "governed")
+    arguments = ("remember", "--system", "No secrets in logs.", "--policy", "governed")
     assert "--role manager" in refused(run, *arguments)
     assert done(run, *arguments, "--role", "manager")
-    assert "TEXT must not be empty" in refused(run, "system", "write", " ")
-    assert "--type must be one of" in refused(run, "system", "write", "x", "--type", "nonsense")
+    assert "TEXT must not be empty" in refused(run, "remember", "--system", " ")
+    assert "--type must be one of" in refused(
+        run, "remember", "--system", "x", "--type", "nonsense"
+    )
 
 
 def test_a_list_is_narrowed_by_type_status_scope_and_whom_it_concerns(run: Run) -> None:

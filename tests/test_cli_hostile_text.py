@@ -130,6 +130,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("settings", "unset"): [["settings", "unset", ODD]],
     ("daemon", "status"): [["daemon", "status"]],
     ("remember",): [
+        ["remember", "--system", ODD, "--title", ODD],
         ["remember", ODD, "--type", ODD],
         ["remember", ODD, "--title", ODD, "--tag", ODD, "--metadata", f"{ODD}={ODD}"],
         ["remember", ODD, "--metadata", ODD],
@@ -208,7 +209,6 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("verify",): [["verify", MEMORY], ["verify", ODD]],
     ("deprecate",): [["deprecate", MEMORY, "--reason", ODD], ["deprecate", ODD, "--reason", ODD]],
     ("link",): [["link", MEMORY, "1" * 20, "--type", ODD], ["link", ODD, ODD]],
-    ("system", "write"): [["system", "write", ODD, "--title", ODD], ["system", "write", ODD]],
     ("audit",): [["audit"], ["audit", "--since", ODD]],
     ("audit", "verify"): [
         ["audit", "verify"],

@@ -30,7 +30,6 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
             "verify",
             "deprecate",
             "link",
-            "system",
         )
     },
     "Decisions": {},

@@ -3,7 +3,7 @@
 _OF_STORE = frozenset(
     {
         *("export", "import", "backup", "migrate", "encrypt", "sync", "notes", "index"),
-        *("status", "doctor", "erase", "token", "ledger", "store", "system"),
+        *("status", "doctor", "erase", "token", "ledger", "store"),
         *("audit key", "audit sign"),
     }
 )

@@ -417,7 +417,7 @@ def _check_unprotected(
 
 def _check_system_scope(caller: Caller, act: str) -> None:
     if not caller.writes_system:
-        reason = "this contract cannot write system scope; use `minutebook system write`"
+        reason = "system scope is written where the store is, by `minutebook remember --system`"
         raise ScopeViolation(act, reason)
 
 

@@ -99,6 +99,7 @@ def remember(
     links: Sequence[tuple[str, str]] = (),
     supersedes: Sequence[str] = (),
     folder: FolderScope | None = None,
+    scope: ScopeLevel | None = None,
 ) -> Memory:
     """Keep a text; `links` are memories and types of links to them, an empty type being the usual one."""
     from minutebook.domain.writing.drafts import Draft
@@ -112,21 +113,11 @@ def remember(
         metadata=metadata,
         valid_from=valid_from,
         valid_until=valid_until,
+        scope=scope,
     )
     caller = in_folder(caller, folder)
     ends = [(id, type or RELATED) for id, type in links]
     return app.memories.store_joined(caller, draft, ends, list(supersedes))
-
-
-@operation(writes=True)
-def write_system(
-    app: "App", caller: Caller, content: str, type: MemoryType, title: str | None = None
-) -> Memory:
-    """Keep a text in system scope."""
-    from minutebook.domain.writing.drafts import Draft
-
-    draft = Draft(content=content, type=type, title=title, scope=ScopeLevel.SYSTEM)
-    return app.memories.store(caller, draft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +311,7 @@ def as_seen(app: "App", caller: Caller, memory: Memory) -> Memory:
 
 
 OPERATIONS = (
-    *(named_by_part, remember, write_system, search, show, read_version, read_memory),
+    *(named_by_part, remember, search, show, read_version, read_memory),
     *(list_memories, change_text, invalidate, delete_memory, duplicates, set_standing),
     *(restore_memory, link),
 )

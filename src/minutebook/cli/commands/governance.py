@@ -1,13 +1,13 @@
-"""Lock, verify, deprecate, restore and link memories; write for everyone."""
+"""Lock, verify, deprecate, restore and link memories."""
 
 import click
 
 from minutebook.cli.ids import completing, memory_id
-from minutebook.cli.opening import opened, opened_or_made
-from minutebook.cli.printing import echo, say
-from minutebook.cli.terminal import Commands, as_json, both_ids, identity, one_of, text_given
+from minutebook.cli.opening import opened
+from minutebook.cli.printing import echo
+from minutebook.cli.terminal import both_ids, identity
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Edge, Memory, MemoryType
+from minutebook.domain.records import Edge, Memory
 from minutebook.operations import memories
 from minutebook.operations.memories import Stand, set_standing
 
@@ -80,30 +80,4 @@ def link(options: dict[str, str], source: str, target: str, link_type: str) -> E
     return edge
 
 
-@click.group(cls=Commands)
-def system() -> None:
-    """Keep what everyone in every organization is to know."""
-
-
-@system.command(short_help="Keep a text in system scope.")
-@click.argument("text")
-@click.option("--type", "memory_type", default="fact", show_default=True)
-@click.option("--title", help="One short sentence.")
-@identity
-@as_json
-def write(
-    options: dict[str, str],
-    text: str,
-    memory_type: str,
-    title: str | None,
-    as_json: bool,  # noqa: FBT001
-) -> None:
-    """Keep TEXT in system scope ("-" reads it from stdin); every organization may read it."""
-    type = one_of(MemoryType, "--type", memory_type)
-    content = text_given(text)
-    with opened_or_made(options) as api:
-        memory = api.run(memories.write_system, content, type, title)
-    say({"id": memory.id}, memory.id, as_json)
-
-
-COMMANDS = (lock, unlock, verify, deprecate, link, system)
+COMMANDS = (lock, unlock, verify, deprecate, link)

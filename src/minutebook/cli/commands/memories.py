@@ -37,6 +37,7 @@ from minutebook.domain.records import (
     MemoryType,
     Proposal,
     Record,
+    ScopeLevel,
     Version,
 )
 from minutebook.operations import memories
@@ -88,6 +89,7 @@ _FIELD = 15
     shell_complete=completing(Memory),
 )
 @click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
+@click.option("--system", is_flag=True, help="For everyone in every organization to read.")
 @identity
 @as_json
 @added_options("remember")
@@ -104,6 +106,7 @@ def remember(
     links: tuple[str, ...],
     supersedes: tuple[str, ...],
     everywhere: bool,  # noqa: FBT001
+    system: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
     more: Mapping[str, object] | None = None,
 ) -> None:
@@ -128,7 +131,8 @@ def remember(
             valid_until=ends,
             links=_links_given(api, links),
             supersedes=[memory_id(api, id) for id in supersedes],
-            folder=None if everywhere else scope_here(options),
+            folder=None if everywhere or system else scope_here(options),
+            scope=ScopeLevel.SYSTEM if system else None,
         )
         say({"id": memory.id, "uuid": memory.uuid}, memory.id, as_json)
 
