@@ -186,8 +186,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ],
     ("bench",): [["bench", ODD], ["bench", "odd"]],
     ("index",): [["index", ODD], ["index", "odd"]],
-    ("code",): [["code", "kettle"]],
-    ("projects",): [["projects"], ["projects", "--delete", ODD]],
+    ("code",): [["code", "kettle"], ["code"], ["code", "--delete", ODD]],
     ("decide",): [["decide", "--title", ODD, "--target", ODD, "--rationale", ODD]],
     ("decisions",): [
         ["decisions", "--proposed"],
@@ -269,11 +268,7 @@ THERE = {words for words, _ in leaf_commands()}
 
 @pytest.mark.parametrize(
     "words",
-    [
-        each
-        for each in (*((each,) for each in SHOW), ("projects",), ("token", "list"))
-        if each in THERE
-    ],
+    [each for each in (*((each,) for each in SHOW), ("token", "list")) if each in THERE],
 )
 def test_what_is_stored_is_shown_with_escapes(
     run: Run, ids: dict[str, str], words: tuple[str, ...]
@@ -309,7 +304,7 @@ def _content(hits: list[dict[str, Any]]) -> Any:
             lambda told: told["turns"][0]["thought"],
             marks=pytest.mark.needs("journal"),
         ),
-        pytest.param(["projects"], lambda told: told[0]["path"], marks=pytest.mark.needs("code")),
+        pytest.param(["code"], lambda told: told[0]["path"], marks=pytest.mark.needs("code")),
         pytest.param(
             ["code", "kettle"], lambda told: told[0]["signature"], marks=pytest.mark.needs("code")
         ),

@@ -38,7 +38,7 @@ READ = {
     "list --json": [],
     "duplicates": [],
     "code": ["kettle"],
-    "projects": [],
+    "code --json": [],
     "sessions": [],
     "recalls": [],
     "session": [SESSION],
@@ -75,7 +75,7 @@ WRITE = {
     "tidy undo": ["1"],
     "scan --mask": ["--reason", "tidy"],
     "token revoke": ["OTHER"],
-    "projects --delete": ["OTHER"],
+    "code --delete": ["OTHER"],
 }
 """Commands that write; done twice before they are compared, so that both find the same."""
 

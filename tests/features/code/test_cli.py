@@ -27,10 +27,10 @@ def test_code_is_indexed_found_listed_and_forgotten(run: Run, kettle: Path) -> N
     found = run("code", "Kettle.boil").output
     assert "my kettle/boil.py:2  Kettle.boil" in found
     assert "     2      def boil(self):" in found
-    assert "my kettle  completed 100%  1 file, 2 chunks" in run("projects").output
-    assert "Forgot my kettle and its 2 chunks." in run("projects", "--delete", "my kettle").output
+    assert "my kettle  completed 100%  1 file, 2 chunks" in run("code").output
+    assert "Forgot my kettle and its 2 chunks." in run("code", "--delete", "my kettle").output
     nothing = "No project is indexed; run `minutebook index`."
-    assert nothing in run("projects").output
+    assert nothing in run("code").output
     assert nothing in run("code", "boil").output
 
 
@@ -42,7 +42,7 @@ def test_the_folder_one_is_in_is_indexed_by_default(
     assert (shape["id"], shape["chunks"], shape["chunks_created"]) == ("my kettle", 2, 2)
     (first, *_) = json.loads(run("code", "boil", "--json").stdout)
     assert (first["path"], first["language"]) == ("boil.py", "python")
-    assert json.loads(run("projects", "--json").output)[0]["part"] == 1.0
+    assert json.loads(run("code", "--json").output)[0]["part"] == 1.0
     assert "boil.py:1" in run("code", "Kettle").output
 
 
@@ -51,7 +51,9 @@ def test_the_folder_one_is_in_is_indexed_by_default(
     [
         (("index", "gone"), "gone does not exist"),
         (("index", "/proc"), "/proc is a place for secrets"),
-        (("projects", "--delete", "p"), "there is no project p"),
+        (("code", "--delete", "p"), "there is no project p"),
+        (("code", "x", "--delete", "p"), "--delete goes with no QUERY"),
+        (("code", "--project", "p"), "QUERY is needed"),
         (("code", " "), "QUERY must not be empty"),
         (("code", "x", "--project", "p"), "there is no project p"),
     ],

@@ -274,12 +274,12 @@ def test_what_is_not_in_order_is_settled_from_afar(typed: Typed) -> None:
     assert typed("tidy", "apply", id)[0] == 0
     assert json.loads(typed("show", id, "--json")[1])["status"] == "verified"
     assert typed("scan")[0] == 0
-    assert typed("projects")[0] == 0
+    assert typed("code")[0] == 0
 
 
 @pytest.mark.needs("code")
 def test_no_command_reads_the_folder_of_the_server(server: Server, typed: Typed) -> None:
-    assert str(server.home) not in "".join(map(str, typed("projects", "--json")))
+    assert str(server.home) not in "".join(map(str, typed("code", "--json")))
 
 
 def test_a_dash_that_is_an_options_value_is_no_stdin(typed: Typed) -> None:

@@ -98,22 +98,39 @@ def _stay(app: "App", project: Project) -> None:
         warn("")
 
 
-@click.command(short_help="Find code by what it does or what it is called.")
-@click.argument("query")
+@click.command(short_help="Find code by what it does or is called; list what is indexed.")
+@click.argument("query", required=False)
 @click.option("--project", help="Only in this project.", shell_complete=_completing_projects)
 @click.option("--language", help="Only in this language.")
 @click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True)
+@click.option(
+    "--delete",
+    metavar="ID",
+    help="Forget this project and its chunks.",
+    shell_complete=_completing_projects,
+)
 @identity
 @as_json
 def code(
     options: dict[str, str],
-    query: str,
+    query: str | None,
     project: str | None,
     language: str | None,
     limit: int,
+    delete: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Find code by what it does or what it is called."""
+    """Find code by what it does or what it is called.
+
+    Without QUERY, list the projects that are indexed, and how far each is.
+    """
+    if delete is not None and query is not None:
+        raise InvalidInput("--delete", "goes with no QUERY")
+    if query is None and (project, language) != (None, None):
+        raise InvalidInput("QUERY", "is needed with --project and --language")
+    if query is None:
+        _list_projects(options, delete, as_json=as_json)
+        return
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     with opened(options) as api:
@@ -121,18 +138,11 @@ def code(
         project = None if project is None else name_meant("project's name", roots, project)
         found = api.run(operations.search_code, query, limit, project, language)
     if as_json:
-        say(
-            [
-                {
-                    **fields_of(each.chunk),
-                    "score": each.score,
-                    "relevance": round(each.relevance, 2),
-                }
-                for each in found
-            ],
-            "",
-            as_json,
+        shapes = (
+            {**fields_of(each.chunk), "score": each.score, "relevance": round(each.relevance, 2)}
+            for each in found
         )
+        say(list(shapes), "", as_json)
         return
     from minutebook.search.text import words
 
@@ -154,17 +164,8 @@ def code(
         echo("")
 
 
-@click.command(short_help="List indexed projects, or forget one.")
-@click.option(
-    "--delete",
-    metavar="ID",
-    help="Forget this project and its chunks.",
-    shell_complete=_completing_projects,
-)
-@identity
-@as_json
-def projects(options: dict[str, str], delete: str | None, as_json: bool) -> None:  # noqa: FBT001
-    """List the projects that are indexed, and how far each is."""
+def _list_projects(options: dict[str, str], delete: str | None, *, as_json: bool) -> None:
+    """Print the projects that are indexed, or forget one."""
     with opened(options) as api:
         if delete is not None:
             delete = name_meant("project's name", _roots(api), delete)
@@ -214,4 +215,4 @@ def _marked(line: str, terms: set[str]) -> str:
     )
 
 
-COMMANDS = (index, code, projects)
+COMMANDS = (index, code)

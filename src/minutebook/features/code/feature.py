@@ -14,7 +14,7 @@ FEATURE = Feature(
     on_reset=".services:removed",
     examples={"index .": "let agents find this folder's code"},
     commands={
-        "Code": {".cli": ("index", "code", "projects")},
+        "Code": {".cli": ("index", "code")},
         "Look after it": {".where": ("where",)},
     },
     pages=".pages.register:PAGES",
