@@ -24,7 +24,7 @@ from tests.terminal import Run, remembered
 
 PAGE = 4096
 OWNER = Caller(name="ana", role=Role.HUMAN, writes_system=True)
-READING = (["list"], ["search", "tea"], ["status"], ["duplicates"])
+READING = (["list"], ["search", "tea"], ["status"], ["list", "--alike"])
 RESTORE = "`minutebook restore BACKUP --replace`"
 
 

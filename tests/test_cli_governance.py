@@ -103,6 +103,13 @@ def test_system_scope_is_written_here_and_in_a_governed_store_by_stewards(run: R
     )
 
 
+def test_what_is_alike_is_listed_page_by_page_and_not_narrowed(run: Run) -> None:
+    remembered(run, "Deploy on Tuesdays.")
+    assert done(run, "list", "--alike") == "No two memories are alike.\n"
+    assert json.loads(done(run, "list", "--alike", "--json")) == []
+    assert "leave out what narrows" in refused(run, "list", "--alike", "--type", "fact")
+
+
 def test_a_list_is_narrowed_by_type_status_scope_and_whom_it_concerns(run: Run) -> None:
     rule = remembered(run, "a rule", "--type", "business_rule")
     here = remembered(run, "in one", "--repository", "one")

@@ -145,7 +145,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["show", "decision_"],
         ["show", ODD],
     ],
-    ("list",): [["list"], ["list", "--type", ODD]],
+    ("list",): [["list"], ["list", "--type", ODD], ["list", "--alike"]],
     ("edit",): [["edit", ODD], ["edit", MEMORY, "--to", ODD], ["edit", ODD, "--to", ODD]],
     ("invalidate",): [
         ["invalidate", MEMORY, "--reason", ODD],
@@ -153,7 +153,6 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ],
     ("forget",): [["forget", MEMORY], ["forget", "0"], ["forget", ODD]],
     ("undo",): [["undo", "--list"], ["undo", ODD], ["undo", "1"], ["undo", "--yes"]],
-    ("duplicates",): [["duplicates"]],
     ("check",): [["check", "--diff", ODD], ["check", "--project", ODD]],
     ("why",): [["why", ODD], ["why", f"{ODD}:3"]],
     ("recalls",): [

@@ -36,7 +36,7 @@ READ = {
     "show --json": ["ID"],
     "list": [],
     "list --json": [],
-    "duplicates": [],
+    "list --alike": [],
     "code": ["kettle"],
     "code --json": [],
     "sessions": [],

@@ -159,7 +159,7 @@ def test_a_server_stays_small_with_texts_at_the_limit_alike_and_unlike(tmp_path:
         assert process.stdin is not None
         process.stdin.close()
         process.wait(30)
-    words = ["duplicates", "--json"]
+    words = ["list", "--alike", "--limit", "1000", "--json"]
     shown = subprocess.run([*command[:3], *words], env=env, capture_output=True, check=True)
     groups = [{each["id"] for each in group} for group in json.loads(shown.stdout)]
     assert set(ids[:2]) in groups

@@ -20,17 +20,11 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Memories": {
         "minutebook.cli.commands.memories": (
-            *("remember", "search", "show", "list", "edit", "invalidate", "forget", "duplicates"),
+            *("remember", "search", "show", "list", "edit", "invalidate", "forget"),
         ),
     },
     "Trust": {
-        "minutebook.cli.commands.governance": (
-            "lock",
-            "unlock",
-            "verify",
-            "deprecate",
-            "link",
-        )
+        "minutebook.cli.commands.governance": ("lock", "unlock", "verify", "deprecate", "link")
     },
     "Decisions": {},
     "Sessions": {},

@@ -37,7 +37,7 @@ PAGES = (
 )  # fmt: skip
 COMMANDS = (
     ("list",), ("sessions",), ("decisions",), ("decisions", "--graph", "dot"), ("decisions", "--proposed"), ("audit",), ("audit", "verify"), ("recalls",),
-    ("status",), ("doctor",), ("scan",), ("code",), ("duplicates",), ("tidy",), ("token", "list"), ("hooks",), ("where",),
+    ("status",), ("doctor",), ("scan",), ("code",), ("list", "--alike"), ("tidy",), ("token", "list"), ("hooks",), ("where",),
 )  # fmt: skip
 SEARCHES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "memory": ("knowledge", "search_text", {}),

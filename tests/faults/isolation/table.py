@@ -203,7 +203,7 @@ ACTS: dict[str, tuple[int, Act]] = {
     "command remember": (1, lambda hand: hand.command("remember", hand.words())),
     "command search": (1, lambda hand: hand.command("search", hand.query(), reads=True)),
     "command list": (1, typed("list", "--limit", "100")),
-    "command duplicates": (1, typed("duplicates")),
+    "command list --alike": (1, typed("list", "--alike")),
     "command decisions": (1, typed("decisions", "--json")),
     "command graph": (1, typed("decisions", "--graph", "dot")),
     "command decisions --proposed": (1, typed("decisions", "--proposed", "--json")),

@@ -119,9 +119,9 @@ def test_the_command_lists_groups(
         done = runner.invoke(main, ["remember", text])
         assert done.exit_code == 0, done.output
     assert "may repeat or contradict" in done.stderr
-    (group,) = json.loads(runner.invoke(main, ["duplicates", "--json"]).stdout)
+    (group,) = json.loads(runner.invoke(main, ["list", "--alike", "--json"]).stdout)
     assert [each["content"] for each in group] == [CLOSES, SHUTS]
-    listed = runner.invoke(main, ["duplicates"]).stdout
+    listed = runner.invoke(main, ["list", "--alike"]).stdout
     assert CLOSES[:60] in listed
     assert COFFEE not in listed
 

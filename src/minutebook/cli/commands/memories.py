@@ -398,6 +398,7 @@ def _version_text(version: Version) -> Iterator[str]:
 @memory_filters
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
+@click.option("--alike", is_flag=True, help="Those that may repeat or contradict one another.")
 @identity
 @as_json
 def list_(
@@ -406,25 +407,44 @@ def list_(
     folder: FolderScope | None,
     limit: int,
     offset: int,
+    alike: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """List memories, newest first, ended ones included.
 
     In a project's folder those of it and of none, if scope_from_folder is on; see `minutebook where`.
-    --organization, --repository and --user show what whoever is held to them may see.
+    --organization, --repository and --user show what whoever is held to them may see. Of those that
+    are --alike `minutebook invalidate ID --superseded-by ID` ends one that another replaces;
+    `minutebook link` says that two belong together, and they are not listed again.
     """
+    if alike and where != MemoryQuery(repository=where.repository):
+        raise InvalidInput("--alike", "looks through all memories; leave out what narrows the list")
+    if alike:
+        _list_alike(options, limit, offset, as_json=as_json)
+        return
     with opened(options) as api:
         page = api.run(memories.list_memories, where, limit, offset, folder)
     lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
-        who = style(
-            f"  by {by_whom(memory.author, memory.origin)}{through(memory.origin)}", dim=True
-        )
-        lines.append(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended + who)
+        who = f"  by {by_whom(memory.author, memory.origin)}{through(memory.origin)}"
+        line = headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended
+        lines.append(line + style(who, dim=True))
     lines.append(style(f"{len(page.memories)} of {page.total}", dim=True))
     shapes = [fields_of(memory) for memory in page.memories]
     say({"memories": shapes, "total": page.total}, lines, as_json)
+
+
+def _list_alike(options: dict[str, str], limit: int, offset: int, *, as_json: bool) -> None:
+    """Print groups of memories that hold now and say nearly the same, or the opposite."""
+    with opened(options) as api:
+        groups = api.run(memories.duplicates)
+    shown = groups[offset : offset + limit]
+    named = ([headline(f"{each.valid_from:%Y-%m-%d}", each) for each in group] for group in shown)
+    count = style(f"{len(shown)} of {count_of(len(groups), 'group')}", dim=True)
+    lines = [*(line for group in named for line in (*group, "")), count]
+    none = "No two memories are alike."
+    say([list(map(fields_of, group)) for group in shown], lines if groups else none, as_json)
 
 
 @click.command(short_help="Remove a memory and its versions.")
@@ -446,24 +466,4 @@ def forget(options: dict[str, str], id: str, yes: bool) -> dict[str, object]:  #
     return {"id": memory.id, "deleted": True}
 
 
-@click.command(short_help="List memories that may repeat or contradict one another.")
-@identity
-@as_json
-def duplicates(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
-    """List groups of memories that hold now and say nearly the same, or the opposite.
-
-    Nothing is changed. `minutebook invalidate ID --superseded-by ID` ends one that another replaces;
-    `minutebook link` says that two belong together, and they are not listed again.
-    """
-    with opened(given) as api:
-        groups = api.run(memories.duplicates)
-    if as_json:
-        say([[fields_of(each) for each in group] for group in groups], "", as_json)
-        return
-    if not groups:
-        echo("No two memories are alike.")
-    for group in groups:
-        echo(*(headline(f"{each.valid_from:%Y-%m-%d}", each) for each in group), "")
-
-
-COMMANDS = (remember, search, show, list_, edit, invalidate, forget, duplicates)
+COMMANDS = (remember, search, show, list_, edit, invalidate, forget)

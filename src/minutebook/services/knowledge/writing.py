@@ -18,7 +18,7 @@ AT_ONCE = 20_000
 
 _LATER = (
     "found by words at once, and by meaning when the background has embedded it; only then "
-    "`minutebook duplicates` can tell what it repeats."
+    "`minutebook list --alike` can tell what it repeats."
 )
 
 Rule = Callable[[Memory], Memory]
