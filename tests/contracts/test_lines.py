@@ -11,6 +11,7 @@ from minutebook.contracts.announced import announced, tool_entry
 from minutebook.contracts.answers import Answer
 from minutebook.contracts.lines import as_lines
 from minutebook.contracts.registry import CONTRACTS, opened
+from minutebook.domain.caller import Note
 from minutebook.features.install.served import agent_tools
 from tests.world import World
 
@@ -35,8 +36,10 @@ def test_a_hit_is_a_line_with_date_author_and_id(world: World, tool: str) -> Non
     id = world.remember("Tea is at five\nin the kitchen.")
     answer = told(world, tool, query="when is tea")
     assert answer.in_lines
+    verdict = "likely; " if tool == "recall" else ""
     assert re.fullmatch(
-        rf"- Tea is at five in the kitchen\. \(\d{{4}}-\d\d-\d\d, agent; {id}\)", answer.text
+        rf"- Tea is at five in the kitchen\. \({verdict}\d{{4}}-\d\d-\d\d, agent; {id}\)",
+        answer.text,
     )
 
 
@@ -54,6 +57,23 @@ def test_what_revises_a_hit_is_said_in_its_line() -> None:
         "- Jenkins (2026-01-02, ana; a)\n"
         "- Jenkins (2026-01-02, ana; a; perhaps revised by b on 2026-02-03)"
     )
+
+
+@pytest.mark.parametrize(
+    ("relevance", "word"), [(0.9, "likely"), (0.3, "possible"), (0.05, "unlikely")]
+)
+def test_each_line_says_how_well_it_answers(relevance: float, word: str) -> None:
+    hit = {"id": "a", "content": "Jenkins", "relevance": relevance}
+    assert as_lines({"results": [hit]}, {}) == f"- Jenkins ({word}; a)"
+    code = hit | {"file_path": "x.py", "start_line": 3, "end_line": 4}
+    assert as_lines({"results": [code]}, {}) == f"x.py:3-4 ({word})\nJenkins"
+
+
+def test_below_doubt_stand_three_hits_and_no_reasons() -> None:
+    hits = [{"id": str(number), "content": "Jenkins", "relevance": 0.05} for number in range(5)]
+    doubt = {"relevance": Note({}, "Perhaps nothing.", leads=True)}
+    lines = as_lines({"results": hits, "reasons": hits}, doubt).splitlines()
+    assert lines == ["Perhaps nothing.", *(f"- Jenkins (unlikely; {id})" for id in "012")]
 
 
 def test_code_keeps_its_lines() -> None:

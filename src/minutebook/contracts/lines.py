@@ -5,6 +5,7 @@ from typing import Any
 
 from minutebook.contracts.answers import as_json
 from minutebook.domain.caller import Note
+from minutebook.search.verdict import verdict_of
 from minutebook.services.search.hit_notes import note_names
 
 Shape = Mapping[str, Any]
@@ -22,7 +23,7 @@ def as_lines(content: Shape, notes: Mapping[str, Note]) -> str:
     results = content.get("results")
     if not isinstance(results, list) or not all(_text(each) for each in results):
         return "\n".join([*leading, as_json(content)])
-    reasons = content.get("reasons")
+    reasons = None if leading else content.get("reasons")
     lines = [
         *leading,
         *map(_line, results[:DOUBTED] if leading else results),
@@ -35,7 +36,7 @@ def _line(hit: Shape) -> str:
     if "file_path" in hit:
         # Code keeps its lines.
         place = f"{hit['file_path']}:{hit['start_line']}-{hit['end_line']}"
-        return f"{place}\n{_text(hit)}"
+        return f"{place}{''.join(f' ({word})' for word in _verdict(hit))}\n{_text(hit)}"
     return f"- {' '.join(_text(hit).split())} ({'; '.join(_weighed(hit))})"
 
 
@@ -44,7 +45,8 @@ def _text(hit: Shape) -> str:
 
 
 def _weighed(hit: Shape) -> Iterator[str]:
-    """Yield the time and author of a hit, its id, its revision, and the notes of features."""
+    """Yield how well a hit answers, its time and author, its id, its revision, and the notes of features."""
+    yield from _verdict(hit)
     at = str(hit.get("at") or hit.get("timestamp") or "")[:10]
     if written := ", ".join(filter(None, (at, hit.get("by"), hit.get("status")))):
         yield written
@@ -52,3 +54,9 @@ def _weighed(hit: Shape) -> Iterator[str]:
     if (revised := hit.get("revised_by")) is not None:
         yield f"perhaps revised by {revised['id']} on {revised['at'][:10]}"
     yield from (f"{name}: {hit[name]}" for name in note_names() if name in hit)
+
+
+def _verdict(hit: Shape) -> Iterator[str]:
+    """Yield the word for how well a hit answers, of one that says how likely it does."""
+    if "relevance" in hit:
+        yield verdict_of(hit["relevance"])
