@@ -35,7 +35,6 @@ _NAME_OF_PHRASE = re.compile(
     r"[^:=\n\"]{0,60}?[:=\n\"]"
 )
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_CODE_BITS = 2.5
 _LONG_CODE = 16
 _WORD = r"[a-z]{3,8}"
 _PHRASES = (12, 15, 18, 21, 24)

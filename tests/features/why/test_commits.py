@@ -14,8 +14,8 @@ import pytest
 
 from minutebook.app import App
 from minutebook.contracts.lines import as_lines
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.records import Kind, ProjectCommit
+from minutebook.domain.caller import Caller, FolderScope, WorkTree, in_call
+from minutebook.domain.records import Kind, ProjectCommit, TextRecord
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.features.code.services import CodeServices
 from minutebook.features.why import following
@@ -336,3 +336,57 @@ def test_search_at_the_terminal_shows_commits(
     found = run("search", "totals round half up").output
     assert "shop@" in found
     assert "2023-11-15, Ana" in found
+
+
+def in_project(world: World, name: str, root: Path) -> Caller:
+    located = replace(world.caller, folder_scope=FolderScope(name))
+    return in_call(located, work_tree=WorkTree(str(root), frozenset({name})))
+
+
+def ranked_for(world: World, caller: Caller, query: str) -> list[TextRecord]:
+    found = world.app.combined.recall(caller, query, 10, WEIGHTS, (*TEXTS, Source.COMMIT))
+    return [each.record for each in found.results]
+
+
+def test_in_a_folder_only_its_own_commits_answer_each_once(
+    world: World, shop: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(shop, other)
+    (other / "pay.py").write_text("def total(lines):\n    return ceil(sum(lines))\n")
+    committed(other, {"pay.py": "def total(lines):\n    return ceil(sum(lines))\n"}, FIRST + 2 * DAY, "Round totals up\n\nThe other shop's tax office asks for it.")  # fmt: skip
+    for each in (shop, other):
+        indexed(world, each)
+    for question in ("why do totals round half up", "why is pay.py:2 as it is"):
+        everywhere = ranked_for(world, world.caller, question)
+        here = ranked_for(world, in_project(world, "shop", shop), question)
+        for found in (everywhere, here):
+            shas = [each.sha for each in found if isinstance(each, ProjectCommit)]
+            assert len(shas) == len(set(shas)) > 0
+        assert {each.project for each in here if isinstance(each, ProjectCommit)} == {"shop"}
+
+
+def test_what_was_said_stands_before_commits_unless_one_is_asked_for(
+    world: World, shop: Path
+) -> None:
+    indexed(world, shop)
+    world.remember("Totals are rounded half up since the audit.")
+    kinds = [each.kind for each in ranked_for(world, world.caller, ROUNDING)]
+    assert kinds[0] is Kind.MEMORY
+    assert Kind.COMMIT in kinds
+    asked = f"which commit made this change: {ROUNDING}"
+    assert ranked_for(world, world.caller, asked)[0].kind is Kind.COMMIT
+
+
+@pytest.mark.parametrize(
+    ("message", "answers"),
+    [("wip", False), ("first", False), ("totals", False), ("wip 2", False), ("Ceil totals", True)],
+)
+def test_a_commit_that_says_nothing_answers_nothing(
+    world: World, shop: Path, message: str, answers: bool
+) -> None:
+    committed(shop, {"pay.py": "def total(lines):\n    return ceil(sum(lines))\n"}, FIRST + 2 * DAY, message)  # fmt: skip
+    indexed(world, shop)
+    found = ranked_for(world, world.caller, "why are totals made with ceil?")
+    messages = [each.message for each in found if isinstance(each, ProjectCommit)]
+    assert (message in messages) is answers

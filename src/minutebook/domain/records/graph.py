@@ -47,10 +47,6 @@ class Edge(Record):
         """Return the id of the entity at the other end of the edge from the one with this id."""
         return self.target if self.source == id else self.source
 
-    def class_of(self, id: str) -> RecordClass:
-        """Return the class of the thing with this id at one of its ends."""
-        return self.joins[0 if self.source == id else 1]
-
 
 class Relation(Edge):
     """An edge that joins two entities."""

@@ -1,8 +1,16 @@
 """Commits as answers show them, and the paths of their files."""
 
+import re
+
 from minutebook.domain.records import ProjectCommit
+from minutebook.search.text import words
 
 _FOLDERS = frozenset({"src", "lib", "source", "tests", "test", "docs"})
+
+_COMMIT = re.compile(r"\bcommits?\b|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b", re.IGNORECASE)
+
+TELLING = 3
+"""Words of a message from which on it says something by itself; one of fewer, but more than one, has to share one with the question."""
 
 SHOWN = 700
 """Characters of a message that an answer shows."""
@@ -20,3 +28,14 @@ def is_like(path: str, other: str) -> bool:
     stems = [each.partition(".")[0].strip("_") for each in path.split("/")]
     name = other.rpartition("/")[2].partition(".")[0].strip("_")
     return name == stems[-1] or (name in stems and name not in _FOLDERS)
+
+
+def asks_for_commits(query: str) -> bool:
+    """Tell whether a question names commits, or one by its id."""
+    return _COMMIT.search(query) is not None
+
+
+def says_something(commit: ProjectCommit, query: str) -> bool:
+    """Tell whether the message of a commit says enough to answer a question: "wip" does not."""
+    said = set(words(commit.message))
+    return len(said) >= TELLING or (len(said) > 1 and not said.isdisjoint(words(query)))

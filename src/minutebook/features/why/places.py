@@ -194,4 +194,5 @@ def _place_of_definition(view: View, project: Project, named: Reference) -> str 
 
 
 def _ranked(record: Answering | ProjectCommit, text: str) -> Ranked:
-    return Ranked(record, text, 1.0, FusedHit((record.organization, record.id), 1.0, ()), 1.0)
+    hit = FusedHit((record.organization, record.id), 1.0, ())
+    return Ranked(record, text, 1.0, hit, 1.0, is_asked_for=True)

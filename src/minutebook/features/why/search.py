@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Project, ProjectCommit
 from minutebook.domain.sources import Source
-from minutebook.features.why.commit_texts import is_like, shown
+from minutebook.features.why.commit_texts import asks_for_commits, is_like, says_something, shown
 from minutebook.search.fusion import Fused, Signal
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import Records, View
@@ -64,8 +64,21 @@ class CommitSearch:
         self._histories().catch_up_all(projects, caller.call.patience)
         if project is not None:
             seen = seen.narrowed(project=project)
-        places, views = self._places().reasons(caller, query), list(seen)
-        return [*places, *self._best(caller, views, query, limit)]
+        views, scope = list(seen), caller.folder_scope
+        own = {each.id for each in projects}
+        if project is None and scope is not None and scope.shown:
+            root = None if caller.call.work_tree is None else caller.call.work_tree.root
+            own = {e.id for e in projects if e.repository in scope.shown or e.path == root}
+            views = [view.narrowed(project=each) for view in views for each in sorted(own)]
+        best = self._best(caller, views, query, COMPARED)
+        found: dict[object, Ranked] = {}
+        for each in (*self._places().reasons(caller, query), *best):
+            record = each.record
+            if not isinstance(record, ProjectCommit):
+                found.setdefault(record.key, each)
+            elif record.project in own and says_something(record, query):
+                found.setdefault(record.sha, each)
+        return list(found.values())[:limit]
 
     def among(self, caller: Caller, query: str, root: str, path: str) -> list[str]:
         """Return which commits to a file, of the projects in a folder, are about a query, best first; by their whole ids."""
@@ -95,6 +108,7 @@ class CommitSearch:
         if not views:
             return []
         embedding, parsed = self._signals.embed(query, caller, ProjectCommit), parse_query(query)
+        is_asked_for = asks_for_commits(query)
         found = self._signals.nothing(embedding)
         for view in views:
             own = self._signals.propose(ProjectCommit, view, embedding, parsed, CANDIDATES)
@@ -116,6 +130,7 @@ class CommitSearch:
                 hit,
                 judged.relevance(hit.id),
                 found.details(hit.id),
+                is_asked_for=is_asked_for,
             )
             for hit in fused.hits(keys)
             if hit.id in read

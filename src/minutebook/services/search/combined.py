@@ -1,6 +1,5 @@
 """One answer from everything: memories, decisions, sessions and code, the newest truth first."""
 
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,6 +8,7 @@ from typing import Protocol
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CodeChunk, Kind, ProjectCommit
 from minutebook.domain.sources import Source
+from minutebook.search.answerability import POSSIBLE_FROM
 from minutebook.search.fusion import FusedHit, Signal, z_normalise
 from minutebook.search.passages import count_tokens
 from minutebook.services.access.provenance import attribute, written
@@ -23,8 +23,8 @@ POOL, READ = 40, 16
 """How many of the best are put into order by turns among sessions; how many of them at least by what revises what."""
 
 
-BEHIND, BY_FAR, SHARE_BEHIND = 4, 0.1, 0.3
-"""At most four commits per answer that has others, before hits that are less relevant by 0.1, for at most 0.3 of the tokens."""
+BEHIND, SHARE_BEHIND = 4, 0.3
+"""At most four commits per answer that has others, for at most 0.3 of the tokens."""
 
 BEHIND_FROM = 0.3
 """The relevance of the best commit from which commits stand beside others: some of thousands of short messages come near any
@@ -49,6 +49,8 @@ class Ranked:
     """What perhaps revises it, and stands above it."""
     notes: Notes = field(default_factory=dict)
     """What features say of it."""
+    is_asked_for: bool = False
+    """Whether the question asks for records of its kind, or names its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Ranking:
 class ListedSource(Protocol):
     """Records that are ranked by themselves; where others are found, too, z-scores make one list of both.
 
-    One that `is_behind` has records that stand before others only where they are more relevant by far.
+    One that `is_behind` has records that stand behind others that possibly answer, unless they are asked for.
     """
 
     @property
@@ -226,17 +228,15 @@ def _left_beside(behind: Sequence[Ranked], tokens: int) -> int:
 
 
 def _with_behind(ranked: Sequence[Ranked], behind: Sequence[Ranked]) -> list[Ranked]:
-    """Put further records in, each behind all that answer nearly as well, and BEHIND of them at most; both keep their order."""
-    if not ranked:
-        return list(behind)
-    found: list[Ranked] = []
+    """Put BEHIND further records in at most, behind all that possibly answer, or before all where they are asked for."""
+    if not (ranked and behind):
+        return list(ranked or behind)
     keys = {each.hit.id for each in behind[:BEHIND]}
-    waiting = deque(each for each in ranked if each.hit.id not in keys)
-    for each in behind[:BEHIND]:
-        while waiting and waiting[0].relevance >= each.relevance - BY_FAR:
-            found.append(waiting.popleft())
-        found.append(each)
-    return [*found, *waiting]
+    others = [each for each in ranked if each.hit.id not in keys]
+    # No relevance is above 1.
+    least = 2.0 if behind[0].is_asked_for else POSSIBLE_FROM
+    answers = [each for each in others if each.relevance >= least]
+    return [*answers, *behind[:BEHIND], *(each for each in others if each.relevance < least)]
 
 
 def _merged(texts: list[Ranked], listed: list[Ranked], limit: int) -> list[Ranked]:
