@@ -129,10 +129,10 @@ class Inbox:
             policy.check_may_write_to(caller, "refuse", record)  # type: ignore[arg-type]
         suggestion = shown.suggestion
         with self._settling(caller, suggestion, State.REFUSED):
-            if shown.examined is not None:
-                self._changing.refuse(caller, shown.examined)
             kind, id = suggestion.subjects[-1]
             self._trail.log(caller, suggestion.organization, REFUSE, kind, [id])
+            if shown.examined is not None:
+                self._changing.refuse(caller, shown.examined)
         return self.read(caller, name)
 
     def undo(self, caller: Caller, name: str) -> Waiting:

@@ -39,6 +39,8 @@ def said(act: DoneAct, subjects: Sequence[Record]) -> Reason:
             return Reason("linked {what}", what=what)
         case "add_turn" | "summarize":
             return Reason("noted of a session: {what}", what=what)
+        case "refuse":
+            return Reason("refused a suggestion")
         case "import":
             return Reason("imported {what}", what=what)
         case "undo":
