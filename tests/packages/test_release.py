@@ -67,8 +67,8 @@ def test_this_project_has_no_address_yet() -> None:
         ("README.md", "dev.minutebook/", "dev.another/", "another mcp-name"),
         (
             "pyproject.toml",
-            '"click>=8.2",',
-            '"click>=8.2",\n    "Nobody_s.Package[x]>1",',
+            '"click>=8.4",',
+            '"click>=8.4",\n    "Nobody_s.Package[x]>1",',
             "nobody-s-package",
         ),
     ],
