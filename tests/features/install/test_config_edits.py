@@ -408,3 +408,15 @@ def test_what_is_drawn_as_yaml_holds_the_entry_afterwards_and_all_else(
     servers.pop("minutebook", None)
     assert gone is not None
     assert yaml.safe_load(gone) == {**rest, "extensions": servers}
+
+
+def test_a_comment_before_an_entry_that_goes_ends_with_its_line() -> None:
+    text = '{"mcpServers":{ // a\n"minutebook":{}}}'
+    after = edited(Format.JSONC, text, "mcpServers", "minutebook", None, text)
+    assert after == '{"mcpServers":{ // a\n}}'
+
+
+def test_a_section_of_yaml_that_had_our_entry_alone_is_a_table_of_none() -> None:
+    text = "extensions: # ours\n  minutebook: {}\n"
+    after = edited(Format.YAML, text, "extensions", "minutebook", None, text)
+    assert after == "extensions: {} # ours\n"

@@ -329,7 +329,11 @@ def _yaml_edited(
     after = _yaml_end(lines, at, margin)
     if entry is None and [key for _, key in inside if key[0] == margin] == [(margin, name)]:
         heads = (line for line in _LINE.findall(original) if _yaml_key(line) == (0, section))
-        lines[head] = next(heads, "")
+        had_entries = bool((yaml.safe_load(original) or {}).get(section))
+        # Without a value it would be null, in place of a table of none.
+        lines[head] = re.sub(
+            r":(\s)", r": {}\1" if had_entries else r":\1", next(heads, ""), count=1
+        )
     return "".join([*lines[:at], block, *lines[after:]])
 
 

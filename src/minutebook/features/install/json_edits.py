@@ -128,6 +128,9 @@ def _removal(text: str, found: _Container, item: _Item) -> list[_Edit]:
     has_comma = uncommented[comma] == ","
     end = comma + 1 if has_comma else item.end
     before = len(text[: item.start].rstrip())
+    if uncommented[before - 1] != text[before - 1]:
+        # The end of its line ends the comment before the item.
+        before = text.find("\n", before, item.start) + 1 or before
     if at < len(found.items) - 1:
         following = found.items[at + 1].start
         return [(item.start, following if not text[end:following].strip() else end, "")]
