@@ -107,7 +107,16 @@ def test_what_changed_meanwhile_is_not_undone(site: Site) -> None:
     other = site.app.trail.head("default")
     assert other is not None
     told = f"verify {other.number} {other.number} default"
-    assert site.bearer(Role.HUMAN).post("/review/undo", u0=told).status_code == 403
+    held = site.bearer(Role.HUMAN)
+    assert held.post("/review/undo", u0=told).status_code == 403
+    # Nor one that begins with acts of others and ends with an own one.
+    own = unverified(site, "Bread at six")
+    held.post("/review", act="apply", pick0=own.id)
+    last = site.app.trail.head("default")
+    assert last is not None
+    answer = held.post("/review/undo", u0=f"verify 1 {last.number} default")
+    assert answer.status_code == 403
+    assert now(site, own).status is Status.VERIFIED
 
 
 def test_proposals_are_declined_together_and_wait_again(site: Site) -> None:

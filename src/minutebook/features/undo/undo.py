@@ -195,8 +195,9 @@ class Undo:
         if not entries:
             raise Conflict(UNDO, Reason("how it was before is not known any more"))
         act = DoneAct(tuple(entries))
-        if not is_any and not is_own(caller, act):
-            self.read(caller, f"{act.last.number}@{organization}")
+        for each in [] if is_any else entries:
+            if not is_own(caller, DoneAct((each,))):
+                self.read(caller, f"{each.number}@{organization}")
         self._take_back(anywhere(caller), FoundAct(act, None))
 
     def keep(self, organization: str, entries: Sequence[int], *, is_lasting: bool) -> None:
@@ -411,7 +412,8 @@ def _joined(ways: Sequence[Undoing]) -> Undoing:
                 each.after(caller)
 
     obstacle = next((each.obstacle for each in ways if each.obstacle), "")
-    return Undoing(obstacle, next((each.run for each in ways if each.run), None), after)
+    run = next((each.run for each in ways if each.run), None)
+    return Undoing(obstacle, run, after if any(each.after for each in ways) else None)
 
 
 def _is_steward(caller: Caller) -> bool:
