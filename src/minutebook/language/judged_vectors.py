@@ -15,14 +15,14 @@ MODEL = "multilingual-e5-small"
 """The model to whose vectors the weights are fitted; the built-in one begins each vector with one of it."""
 
 LIKELY = 0.5
-"""The chance from which on a text is taken for one."""
+"""The chance from which on a text is judged to be so."""
 
 Floats = NDArray[np.float32]
 Judgement = Literal["standing", "present"]
 
 
 def chances(judgement: Judgement, vectors: Floats, model: str) -> Floats:
-    """Return the chance of each text, (texts,), by vectors (texts, d) of a model; 0 where the weights are for another."""
+    """Return the chance of each text, (texts,), that it is so, by vectors (texts, d) of a model; 0 by those of another than MODEL."""
     if not model.startswith(MODEL):
         return np.zeros(len(vectors), np.float32)
     return by_weights(vectors, _weights(judgement))

@@ -175,15 +175,15 @@ def sentence_of(text: str, languages: Languages, starts: Container[int] = ()) ->
 def _words(
     text: str, languages: Languages, covered: Sequence[tuple[int, int]], starts: Container[int]
 ) -> Iterator[StatementWord]:
-    for place, (start, end) in enumerate(_spans(text, starts)):
+    for place, (start, end) in enumerate(_word_spans(text, starts)):
         word = text[start:end]
         key, sort, tells = _read_word(word, languages, is_first=place == 0)
         is_sign = any(begin <= start < stop for begin, stop in covered)
         yield StatementWord(word, key, sort, start, end, not is_sign if tells is None else tells)
 
 
-def _spans(text: str, starts: Container[int]) -> Iterator[tuple[int, int]]:
-    """Yield where the words of a text begin and end; signs that no spaces part stand alone unless `starts` joins them."""
+def _word_spans(text: str, starts: Container[int]) -> Iterator[tuple[int, int]]:
+    """Yield the begin and the end of each word; signs of a script without spaces are words of one, or reach to the next of `starts`."""
     run: tuple[int, int] | None = None
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -220,8 +220,8 @@ def _read_word(
         sort = Sort.WORD
     if is_label:
         return key, sort, True
-    is_sign = len(key) == 1 and not _UNSPACED.match(key)
-    says_little = is_function_word(key, languages) or is_sign or written[-1] in "'’"
+    is_letter = len(key) == 1 and not _UNSPACED.match(key)
+    says_little = is_function_word(key, languages) or is_letter or written[-1] in "'’"
     return key, sort, False if says_little else None
 
 

@@ -139,5 +139,5 @@ class IntakeReport:
         """Add the counts of another report, once its batch is written."""
         for outcome, counts in other.counts.items():
             self.counts[outcome] += counts
-        for part in other.left_out:
-            self.leave_out(part)
+        self.reasons += other.reasons
+        self.left_out += other.left_out[: TOLD - len(self.left_out)]

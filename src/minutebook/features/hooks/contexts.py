@@ -76,6 +76,8 @@ _MOST_DECISIONS, _MOST_LATER_SESSIONS = 8, 5
 _MOST_FACTS = 40
 """Facts that are tried at a start, at most."""
 _OPEN_THEN, _FACTS = "Open then:", "Facts:"
+_OF_PERSONS, _OF_LAST, _NOTED, _FACT = range(4)
+"""Ranks of lines at a start: a person's, those on the last session, agents' lasting notes, facts."""
 _AGENTS = frozenset({"AGENTS.md", "AGENTS.override.md"})
 _LOADED = {
     "claude-code": frozenset({"CLAUDE.md", "CLAUDE.local.md", "MEMORY.md"}),
@@ -119,7 +121,7 @@ class _Line(NamedTuple):
     id: str
     text: str
     short: str = ""
-    rank: int = 0
+    rank: int = _OF_PERSONS
 
 
 class HookContexts:
@@ -183,9 +185,10 @@ class HookContexts:
         records = {each.id: each for each in (*decisions, *facts, *(each for each, _ in lasting))}
         notes = self._notes.of(caller, (records[each.id] for each in lines))
         lines = _by_heading(_with_notes(lines, {id: said for (_, _, id), said in notes.items()}))
-        last = self._last_session(caller, here, session)
+        sessions = self._sessions.all(caller)
+        last = _last_session(caller, sessions, here, session)
         if last is not None:
-            lines += self._end(caller, last)
+            lines += self._last_lines(caller, last, sessions)
         return _fitting(lines, tokens * CHARACTERS, self._waiting(caller, ranked))
 
     def before_prompt(
@@ -299,7 +302,7 @@ class HookContexts:
             for record in own:
                 voice = self._doors.voice(record)
                 if voice is whose and self._doors.of(caller, record, voice=voice) >= Door.UNASKED:
-                    yield self._note(record, voice, rank=2)
+                    yield self._note(record, voice, _NOTED)
 
     def _facts(self, caller: Caller, facts: Sequence[Memory]) -> Mapping[Voice, list[_Line]]:
         """Return by voice the facts of the caller's project, the most recalled first."""
@@ -308,7 +311,7 @@ class HookContexts:
         for memory in tried:
             voice = self._doors.voice(memory)
             if self._doors.of(caller, memory, voice=voice) >= Door.UNASKED:
-                found[voice].append(self._note(memory, voice, rank=3))
+                found[voice].append(self._note(memory, voice, _FACT))
         return found
 
     def _most_recalled(
@@ -348,33 +351,21 @@ class HookContexts:
         verb = "waits" if sum(number for number, _, _ in counts) == 1 else "wait"
         return f"{' and '.join(parts)} {verb} for you: `minutebook ui`, Review"
 
-    def _last_session(self, caller: Caller, here: Collection[str], session: str) -> Session | None:
-        """Return the session with the newest last turn, of those named and those of the caller's project."""
-        scope = caller.folder_scope
-        project = None if scope is None else scope.repository
-        found = (
-            each
-            for each in self._sessions.all(caller)
-            if (each.name in here or (project is not None and each.repository == project))
-            and is_of_project(caller, each)
-            and each.name != session
-            and _SUBAGENT not in each.name
-        )
-        return next(found, None)
-
-    def _end(self, caller: Caller, session: Session) -> Iterable[_Line]:
-        """Yield how a session ended and its open ends, unless a later record says that they are done."""
+    def _last_lines(
+        self, caller: Caller, session: Session, sessions: Sequence[Session]
+    ) -> Iterable[_Line]:
+        """Yield how a session ended and its open ends, unless a later record or one of the `sessions` says that they are done."""
         said = self._end_of(caller, session)
         if said and self._may_be_told(caller, session, said):
             heading = f"How the last session here ended, {age_of(session.last, self._clock())}:"
-            yield _Line(heading, "", inert(said), rank=1)
+            yield _Line(heading, "", inert(said), rank=_OF_LAST)
         summary = self._summaries.of(session)
         left = [] if summary is None else open_ends(summary.summary)
-        later = self._said_since(caller, session) if left else []
+        later = self._said_since(caller, session, sessions) if left else []
         for each in left:
             is_done = any(is_settled(each, text) for text in later)
             if not is_done and self._may_be_told(caller, session, each):
-                yield _Line(_OPEN_THEN, "", f"- {_cut(inert(each), LONGEST_HIT)}", rank=1)
+                yield _Line(_OPEN_THEN, "", f"- {_cut(inert(each), LONGEST_HIT)}", rank=_OF_LAST)
 
     def _may_be_told(self, caller: Caller, session: Session, said: str) -> bool:
         return self._doors.of(caller, session, said) >= Door.UNASKED
@@ -387,23 +378,19 @@ class HookContexts:
         turns = self._sessions.page(caller, session.name, 1, last).turns
         return _cut(turns[0].response, LONGEST_HIT) if turns else ""
 
-    def _said_since(self, caller: Caller, session: Session) -> list[str]:
-        """Return the texts in the caller's project since a session ended: memories, also those that ended, decisions, ends of later sessions."""
+    def _said_since(self, caller: Caller, last: Session, sessions: Sequence[Session]) -> list[str]:
+        """Return the texts in the caller's project since the `last` session ended: memories, also those that ended, decisions, ends of later `sessions`."""
         now, memories = self._clock(), self._memories.page(caller, LOOKED_AT, 0).memories
         texts = [
             each.text
             for each in memories
-            if session.last < (each.ingestion_time if holds_at(each, now) else each.updated_at)
+            if last.last < (each.ingestion_time if holds_at(each, now) else each.updated_at)
             and self._doors.of(caller, each) >= Door.UNASKED
         ]
         decisions = self._decisions.latest(caller)[:LOOKED_AT]
-        texts += [each.text for each in decisions if each.created_at > session.last]
-        sessions = [
-            each
-            for each in self._sessions.all(caller)
-            if each.last > session.last and is_of_project(caller, each)
-        ]
-        ends = (self._end_of(caller, each) for each in sessions[:_MOST_LATER_SESSIONS])
+        texts += [each.text for each in decisions if each.created_at > last.last]
+        after = [e for e in sessions if e.last > last.last and is_of_project(caller, e)]
+        ends = (self._end_of(caller, each) for each in after[:_MOST_LATER_SESSIONS])
         return [*texts, *ends]
 
     def _line(
@@ -442,6 +429,22 @@ def _with_notes(lines: Iterable[_Line], notes: Mapping[str, Notes]) -> list[_Lin
             )
         found.append((is_last, _Line(heading, line.id, text, short, line.rank)))
     return [line for _, line in sorted(found, key=lambda each: each[0])]
+
+
+def _last_session(
+    caller: Caller, sessions: Iterable[Session], here: Collection[str], session: str
+) -> Session | None:
+    """Return the first other than `session` of those that are named `here` or belong to the caller's project."""
+    project = caller.folder_scope and caller.folder_scope.repository
+    found = (
+        each
+        for each in sessions
+        if (each.name in here or (project and each.repository == project))
+        and is_of_project(caller, each)
+        and each.name != session
+        and _SUBAGENT not in each.name
+    )
+    return next(found, None)
 
 
 def _by_heading(lines: Sequence[_Line]) -> list[_Line]:

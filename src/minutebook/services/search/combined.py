@@ -233,8 +233,7 @@ def _with_behind(ranked: Sequence[Ranked], behind: Sequence[Ranked]) -> list[Ran
         return list(ranked or behind)
     keys = {each.hit.id for each in behind[:BEHIND]}
     others = [each for each in ranked if each.hit.id not in keys]
-    # No relevance is above 1.
-    least = 2.0 if behind[0].is_asked_for else POSSIBLE_FROM
+    least = float("inf") if behind[0].is_asked_for else POSSIBLE_FROM
     answers = [each for each in others if each.relevance >= least]
     return [*answers, *behind[:BEHIND], *(each for each in others if each.relevance < least)]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
-from minutebook.language.judged_vectors import chances
+from minutebook.language.judged_vectors import LIKELY, chances
 from minutebook.language.revisions import DatedText, Revision, revisions
 from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
@@ -26,8 +26,8 @@ ASKED_FOR_FROM, ORDERED_FROM, SAID_FROM = 0.5, 0.55, 0.9
 """The chances from which the newer stands above the older: where the question asks for the present state, of notes, and of
 what was said in a talk, where much is alike that revises nothing. By words alone only what is likely does."""
 
-SPEAKS_OF_NOW, ASKS_FOR_NOW = 0.5, 0.7
-"""The chances from which on a question is about the present state, and asks for it as one that says "now" does."""
+ASKS_FOR_NOW = 0.7
+"""The chance from which on a question asks for the present state in so many words: LIKELY ones are about it."""
 
 WEAK, LOOKED_AT = 0.05, 5
 """The relevance below which a hit is not about the question, and how many of the best such a hit must be among to be held
@@ -79,7 +79,7 @@ class NewestFirst:
             question=question,
             among={index for index, each in enumerate(judged) if not _is_weak(each)},
         )
-        said_from = ordered_from if present >= SPEAKS_OF_NOW else SAID_FROM
+        said_from = ordered_from if present >= LIKELY else SAID_FROM
         found = {
             old: each
             for old, each in found.items()

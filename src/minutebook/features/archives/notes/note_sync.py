@@ -39,12 +39,12 @@ from minutebook.features.archives.notes.note_text import NoteText, draft_of, edi
 from minutebook.features.archives.notes.organization_notes import OrganizationNotes
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.intake import (
+    REMOVED_HERE,
     WRITTEN,
     IntakeReport,
     Outcome,
     Removals,
     Verdict,
-    verdict_on,
 )
 from minutebook.services.knowledge.memories import Memories
 
@@ -328,10 +328,8 @@ class _Run:
         if is_blank(note.whole):
             return
         here = self._memory(id)
-        removed = here is None and not self._again and self._was_removed(id)
-        verdict = verdict_on(here, here, was_removed=removed)
-        if verdict.outcome is Outcome.REMOVED:
-            self._leave(name, verdict.reason, Outcome.REMOVED)
+        if here is None and not self._again and self._was_removed(id):
+            self._leave(name, REMOVED_HERE, Outcome.REMOVED)
             return
         caller = in_call(self._caller, reason=f"written in {name}")
         if here is None and not self._attempt(
