@@ -1,7 +1,8 @@
 """Fit the weights by which a vector tells what a text is: `python -m benchmarks.fit_vectors [--quick]`.
 
 `standing.jsonl` holds habits, rules and preferences on the one side and facts, events, questions and single tasks on the other;
-`asking.jsonl` questions for the present state, and questions for the past, for reasons and for general knowledge. Each is in languages of
+`asking.jsonl` questions for the present state, and questions for the past, for reasons and for general knowledge; `happened.jsonl`
+questions that name a day, for what was done or said then, and for plans, duties and states. Each is in languages of
 which the weights are learnt, and in languages that they never saw (`unseen`; its sentences are of the same kinds as the learnt ones, so
 it judges languages more than subjects). Printed are the right ones of each language, those of the learnt languages by weights that were
 fitted to the others, and those of five folds. Without --quick the weights are written beside `language/judged_vectors.py`.
@@ -25,7 +26,7 @@ from minutebook.models import models_of
 Flags = NDArray[np.bool_]
 
 RIDGE, DIMENSIONS, FOLDS = 0.03, 384, 5
-JUDGEMENTS = {"standing": "standing.jsonl", "present": "asking.jsonl"}
+JUDGEMENTS = {"standing": "standing.jsonl", "present": "asking.jsonl", "happened": "happened.jsonl"}
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
@@ -53,7 +54,7 @@ def _fitted(vectors: Floats, wanted: Floats) -> Floats:
 
 def fit(judgement: str, rows: Sequence[dict[str, Any]]) -> tuple[Floats, Table]:
     """Fit the weights of a judgement, (d + 1,); return them, and how many are right."""
-    vectors = _vectors([each["text"] for each in rows], are_questions=judgement == "present")
+    vectors = _vectors([each["text"] for each in rows], are_questions=judgement != "standing")
     wanted = np.array([each[judgement] for each in rows], dtype=np.float32)
     learnt = np.array([each["part"] == "learn" for each in rows])
     languages = np.array([each["language"] for each in rows])

@@ -364,7 +364,6 @@ def test_help_explains_a_commands_own_options_and_names_the_common_ones() -> Non
     assert "see `minutebook --help`." in text
     assert re.search(r"^  --ledger LEDGER +Where decisions are committed", listed(), re.MULTILINE)
     assert "Also --home: see" in listed("token", "list")
-    assert "Also" not in listed("completion")
 
 
 @pytest.mark.whole

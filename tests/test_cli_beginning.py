@@ -43,7 +43,6 @@ OPEN_NONE = {
     ("setup",),
     ("help",),
     ("export-schema",),
-    ("completion",),
     ("hook",),
     ("where",),
     ("bench",),
@@ -142,7 +141,7 @@ class CtrlCAt:
 def test_ctrl_c_at_any_moment_ends_with_130_and_a_sentence(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["minutebook", "completion", "bash"])
+    monkeypatch.setattr(sys, "argv", ["minutebook", "help", "where"])
 
     def ended(trace: CtrlCAt) -> tuple[object, str]:
         before = sys.gettrace()

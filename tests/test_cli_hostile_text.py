@@ -120,7 +120,6 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("help",): [["help", ODD]],
     ("install",): [["install", ODD], ["install", "cursor", "--name", ODD, "--dry-run"]],
     ("export-schema",): [["export-schema", ODD]],
-    ("completion",): [["completion", ODD]],
     ("settings",): [["settings", "--agent", ODD], ["settings", "--role", ODD]],
     ("settings", "set"): [
         ["settings", "set", ODD, ODD],

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -14,7 +12,7 @@ from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Role
 from minutebook.domain.rights.grants import Grant
 from tests.store import samples
-from tests.terminal import Run, typed
+from tests.terminal import Run
 
 pytestmark = pytest.mark.needs("ledger", "archives")
 
@@ -59,9 +57,7 @@ def test_the_beginning_or_the_ending_of_an_id_is_enough_where_only_one_has_it(
     done(run, "decide", *again, "--supersedes", kept["decision"][-8:])
 
 
-def test_a_part_of_a_uuid_finds_and_completes_the_memory_that_shows_it(
-    run: Run, kept: dict[str, str]
-) -> None:
+def test_a_part_of_a_uuid_finds_the_memory_that_shows_it(run: Run, kept: dict[str, str]) -> None:
     uuid = json.loads(done(run, "show", THIRD.ljust(20, "0"), "--json"))["uuid"]
     own = "aaaaaaaa-1111-4222-8333-bbbbbbbbbbbb"
     with made_here({}) as (app, _):
@@ -71,8 +67,6 @@ def test_a_part_of_a_uuid_finds_and_completes_the_memory_that_shows_it(
         assert "the third" in done(run, "show", part)
     assert "made elsewhere" in done(run, "show", own[:6])
     assert "made elsewhere" in done(run, "show", own[-6:])
-    assert completed("show", uuid[:13]) == [uuid]
-    assert completed("show", own[:9]) == [own]
     # What its id would give is not what it shows.
     other = str(uuid_of("0mc".ljust(20, "0")))
     assert "there is no memory" in run("show", other[:13]).stderr
@@ -104,63 +98,14 @@ def test_the_beginning_of_a_sessions_name_is_enough(run: Run, kept: dict[str, st
     assert "there is no session wed" in run("session", "wed").stderr
 
 
-def completed(*words: str) -> list[str]:
-    """What a shell offers for the last word."""
-    *whole, last = words
+def test_a_shell_that_asks_click_completes_commands_options_and_values() -> None:
     shell = ShellComplete(main, {}, "minutebook", "_MINUTEBOOK_COMPLETE")
-    return [each.value for each in shell.get_completions(list(whole), last)]
-
-
-COMPLETED: dict[tuple[str, ...], set[str]] = {
-    ("rem",): {"remember"},
-    ("remember", "--t"): {"--type", "--title", "--tag"},
-    ("list", "--scope", ""): {"system", "organization", "repository", "user"},
-    ("settings", "set", "daemon"): {"daemon", "daemon_idle", "daemon_wait"},
-    ("completion", ""): {"bash", "zsh", "fish"},
-    ("show", "0mb"): {THIRD.ljust(20, "0")},
-    ("invalidate", FIRST, "--superseded-by", "0mb"): {THIRD.ljust(20, "0")},
-    ("session", "tu"): {"tuesday"},
-    ("show", "proposal_"): set(),
-}
-
-
-@pytest.mark.whole
-def test_a_shell_completes_commands_options_values_and_ids(kept: dict[str, str]) -> None:
-    assert {words: set(completed(*words)) for words in COMPLETED} == COMPLETED
-
-
-def test_what_is_completed_is_of_the_store_that_is_named(
-    kept: dict[str, Any], tmp_path: Path
-) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "minutebook.db").touch()
-    assert completed("--home", "elsewhere", "show", "0m") == []
-    assert (tmp_path / "elsewhere" / "minutebook.db").stat().st_size == 0
-    assert completed("show", "--home", "elsewhere", "0m") == []
-    assert completed("token", "revoke", kept["token"][:5]) == [kept["token"]]
-
-
-def test_a_backup_is_completed_where_it_was_made_and_where_it_is_typed(
-    run: Run, kept: dict[str, str], tmp_path: Path
-) -> None:
-    (tmp_path / "far").mkdir()
-    done(run, "backup", "far/one")
-    (tmp_path / "near.tar").touch()
-    (tmp_path / "near.txt").touch()
-    assert completed("restore", str(tmp_path / "fa")) == [
-        str(tmp_path / "far" / "one.tar"),
-        f"{tmp_path}/far/",
-    ]
-    assert completed("restore", "ne") == ["near.tar"]
-    assert completed("restore", "far/") == ["far/one.tar"]
-    assert completed("restore", "0mb") == [THIRD.ljust(20, "0")]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_is_given_what_makes_it_complete(run: Run, shell: str) -> None:
-    assert "_MINUTEBOOK_COMPLETE" in done(run, "completion", shell)
-
-
-def test_each_shell_is_told_on_a_line_of_its_own() -> None:
-    lines = typed("completion", "--help").output.splitlines()
-    assert any(line.strip().startswith("zsh   echo") for line in lines)
+    offered = {
+        words: {each.value for each in shell.get_completions(list(words[:-1]), words[-1])}
+        for words in (("rem",), ("remember", "--t"), ("token", "cr"))
+    }
+    assert offered == {
+        ("rem",): {"remember"},
+        ("remember", "--t"): {"--type", "--title", "--tag"},
+        ("token", "cr"): {"create"},
+    }

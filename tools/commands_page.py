@@ -28,8 +28,8 @@ def page() -> list[str]:
     lines = [
         "# Commands",
         "",
-        "`minutebook COMMAND --help` says the same at a terminal, and `minutebook completion bash` (zsh, fish) has your shell "
-        "complete commands, options and ids. An id may be shortened to a beginning, or an ending, that no other record has.",
+        '`minutebook COMMAND --help` says the same at a terminal, and `eval "$(_MINUTEBOOK_COMPLETE=bash_source minutebook)"` '
+        "(zsh_source, fish_source) has your shell complete commands and options. An id may be shortened to a beginning, or an ending, that no other record has.",
         "",
         "What a command prints for you to use goes to stdout, all else to stderr. `--json` has it print JSON. Colours are left "
         "out where stdout is no terminal, and where `NO_COLOR` is set.",

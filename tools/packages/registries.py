@@ -37,7 +37,7 @@ class $class < Formula
     end
     system(*pip, "--no-deps", "--no-index", "$wheel")
     bin.install_symlink libexec/"bin/$name"
-    generate_completions_from_executable(bin/"$name", "completion", shells: [:bash, :zsh, :fish])
+    generate_completions_from_executable(bin/"$name", shells: [:bash, :zsh, :fish], shell_parameter_format: :click)
   end
 
   service do

@@ -16,7 +16,6 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
         "minutebook.cli.commands.today": ("today",),
         "minutebook.cli.commands.serving": ("serve", "export-schema"),
         "minutebook.cli.commands.help": ("help",),
-        "minutebook.cli.commands.completion": ("completion",),
     },
     "Memories": {
         "minutebook.cli.commands.memories": (

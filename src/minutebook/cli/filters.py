@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from minutebook.cli.ids import completing_values
 from minutebook.cli.opening import scope_here, server_named
 from minutebook.cli.terminal import one_of
 from minutebook.cli.times import time_given
@@ -18,17 +17,14 @@ _OPTIONS = (
         "--type",
         "memory_type",
         help="Only this type: fact, business_rule…",
-        shell_complete=completing_values(MemoryType),
     ),
     click.option(
         "--status",
         help="Only this status: active, verified, locked, deprecated…",
-        shell_complete=completing_values(Status),
     ),
     click.option(
         "--scope",
         help="Only this scope: system, organization, repository or user.",
-        shell_complete=completing_values(ScopeLevel),
     ),
     click.option(
         "--tag", "tags", multiple=True, help="Only what has this tag; all that are named."

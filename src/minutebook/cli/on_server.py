@@ -11,18 +11,8 @@ _OF_STORE = frozenset(
 
 _OF_MACHINE = frozenset(
     {
-        *(
-            "setup",
-            "help",
-            "install",
-            "serve",
-            "ui",
-            "demo",
-            "export-schema",
-            "completion",
-            "where",
-        ),
-        *("settings", "daemon", "hooks", "bench"),
+        *("setup", "help", "install", "serve", "ui", "demo"),
+        *("export-schema", "where", "settings", "daemon", "hooks", "bench"),
     }
 )
 """Commands about the machine on which they are typed."""

@@ -1,4 +1,4 @@
-"""Judge texts by their vectors: statements that hold from case to case, questions for the present state.
+"""Judge texts by their vectors: statements that hold from case to case, questions for the present state, and for what happened.
 
 Each is a logistic of the vectors of the built-in multilingual model, so it holds in any language that the model knows;
 `benchmarks/fit_vectors.py` fits them.
@@ -18,7 +18,7 @@ LIKELY = 0.5
 """The chance from which on a text is judged to be so."""
 
 Floats = NDArray[np.float32]
-Judgement = Literal["standing", "present"]
+Judgement = Literal["standing", "present", "happened"]
 
 
 def chances(judgement: Judgement, vectors: Floats, model: str) -> Floats:

@@ -29,6 +29,7 @@ from minutebook.domain.records import (
 )
 from minutebook.embedding.protocol import Model
 from minutebook.embedding.service import Embedding, State
+from minutebook.language.judged_vectors import Judgement, chances
 from minutebook.search.calibration import rescaled_cosine
 from minutebook.search.late_interaction import EARLIER_FORM, FORM, Question
 from minutebook.search.text import MAX_TEXT, check_query
@@ -143,6 +144,12 @@ class Embeddings:
         """Write out the pieces of token states, as `language.revisions` asks; None where no model has loaded that can."""
         speller = self._embedding.speller
         return None if speller is None else speller.spell
+
+    def chance(self, judgement: Judgement, query: QueryEmbedding | None) -> float:
+        """Return the chance that a query is as a judgement says, by its vector; 0 without one."""
+        if query is None:
+            return 0.0
+        return float(chances(judgement, query.vector[None], self.space.name)[0])
 
     def unrelated(self, of: type[TextRecord]) -> float:
         """Return the cosine of unrelated texts by the model for records of a class."""

@@ -23,7 +23,7 @@ from minutebook.features.why.commits import MOST_FILES
 from minutebook.features.why.history_cache import WAITING, HistoryCache
 from minutebook.features.why.line_history import LineRange
 from minutebook.features.why.services import WhyServices
-from minutebook.services.search.recall import WEIGHTS
+from minutebook.services.search.recall import WEIGHTS, Selection
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
 from tests.world import Opener, World, wait_until
@@ -101,7 +101,7 @@ def test_who_may_not_see_a_project_sees_no_commit_of_it(world: World, shop: Path
     theirs = replace(world.caller, repositories=frozenset({"theirs"}))
     world.app.get(CodeServices).projects.index(ours, str(shop))
     search = world.app.get(WhyServices).commit_search
-    asked = {"limit": 5, "weights": {}, "project": None, "language": None}
+    asked = {"limit": 5, "weights": {}, "selection": Selection(), "project": None, "language": None}
     question = "why does shop's pay.py:2 round totals half up"
     assert search.ranked(ours, question, **asked)  # type: ignore[arg-type]
     assert not search.ranked(theirs, question, **asked)  # type: ignore[arg-type]

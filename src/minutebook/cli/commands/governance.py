@@ -2,7 +2,7 @@
 
 import click
 
-from minutebook.cli.ids import completing, memory_id
+from minutebook.cli.ids import memory_id
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import both_ids, identity
@@ -20,7 +20,7 @@ def _stand(options: dict[str, str], id: str, done: str, stand: Stand, reason: st
 
 
 @click.command(short_help="Let nobody change or remove a memory.")
-@click.argument("id", shell_complete=completing(Memory))
+@click.argument("id")
 @identity
 def lock(options: dict[str, str], id: str) -> Memory:
     """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
@@ -28,7 +28,7 @@ def lock(options: dict[str, str], id: str) -> Memory:
 
 
 @click.command(short_help="Let a locked memory be changed again.")
-@click.argument("id", shell_complete=completing(Memory))
+@click.argument("id")
 @identity
 def unlock(options: dict[str, str], id: str) -> Memory:
     """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
@@ -36,7 +36,7 @@ def unlock(options: dict[str, str], id: str) -> Memory:
 
 
 @click.command(short_help="Mark a memory as checked by a person.")
-@click.argument("id", shell_complete=completing(Memory))
+@click.argument("id")
 @identity
 def verify(options: dict[str, str], id: str) -> Memory:
     """Mark the memory ID as checked by a person; a deprecated one holds again."""
@@ -44,7 +44,7 @@ def verify(options: dict[str, str], id: str) -> Memory:
 
 
 @click.command(short_help="Mark a memory as out of date.")
-@click.argument("id", shell_complete=completing(Memory))
+@click.argument("id")
 @click.option("--reason", required=True, help="Why it is out of date.")
 @identity
 def deprecate(options: dict[str, str], id: str, reason: str) -> Memory:
@@ -63,8 +63,8 @@ def restore_memory(options: dict[str, str], id: str, number: int | None) -> Memo
 
 
 @click.command(short_help="Link one memory to another.")
-@click.argument("source", shell_complete=completing(Memory))
-@click.argument("target", shell_complete=completing(Memory))
+@click.argument("source")
+@click.argument("target")
 @click.option(
     "--type", "link_type", default="related", show_default=True, help="`related` leads both ways."
 )

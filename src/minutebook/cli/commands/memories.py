@@ -9,7 +9,7 @@ import click
 
 from minutebook.cli.added_options import added_options
 from minutebook.cli.filters import memory_filters
-from minutebook.cli.ids import any_id, completing, completing_values, memory_id
+from minutebook.cli.ids import any_id, memory_id
 from minutebook.cli.keyboard import confirm, edited
 from minutebook.cli.opening import opened, opened_or_made, scope_here
 from minutebook.cli.printing import body, echo, say, style, warn
@@ -32,10 +32,8 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin, by_whom
 from minutebook.domain.records import (
-    Decision,
     Memory,
     MemoryType,
-    Proposal,
     Record,
     ScopeLevel,
     Version,
@@ -61,7 +59,6 @@ _FIELD = 15
     default="semantic",
     show_default=True,
     help="fact, business_rule, preference, episodic, procedural…",
-    shell_complete=completing_values(MemoryType),
 )
 @click.option("--title", help="One short sentence.")
 @click.option("--tag", "tags", multiple=True, help="A word to list it by; repeatable.")
@@ -79,14 +76,12 @@ _FIELD = 15
     multiple=True,
     metavar="ID[:TYPE]",
     help="Lead to this memory; repeatable.",
-    shell_complete=completing(Memory),
 )
 @click.option(
     "--supersedes",
     multiple=True,
     metavar="ID",
     help="End this memory, whose place it takes; repeatable.",
-    shell_complete=completing(Memory),
 )
 @click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
 @click.option("--system", is_flag=True, help="For everyone in every organization to read.")
@@ -160,7 +155,7 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
 
 
 @click.command(short_help="Change a memory's text in your editor, or move memories.")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing(Memory))
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option(
     "--to", metavar="REPOSITORY", help='Move the memories there, all or none; "" for no project.'
 )
@@ -208,13 +203,12 @@ def _edit(options: dict[str, str], id: str) -> Memory:
 
 
 @click.command(short_help="End a memory that is no longer true.")
-@click.argument("id", shell_complete=completing(Memory))
+@click.argument("id")
 @click.option("--reason", required=True, help="Why it no longer holds.")
 @click.option(
     "--superseded-by",
     metavar="ID",
     help="The memory that holds in its place.",
-    shell_complete=completing(Memory),
 )
 @identity
 def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str | None) -> Memory:
@@ -306,7 +300,7 @@ def _found_shape(found: RankedRecord) -> dict[str, object]:
 
 
 @click.command(short_help="Show a memory with its versions, or a decision.")
-@click.argument("id", shell_complete=completing(Memory, Decision, Proposal))
+@click.argument("id")
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version's text only.")
 @identity
 @as_json
@@ -448,7 +442,7 @@ def _list_alike(options: dict[str, str], limit: int, offset: int, *, as_json: bo
 
 
 @click.command(short_help="Remove a memory and its versions.")
-@click.argument("id", shell_complete=completing(Memory))
+@click.argument("id")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @identity
 def forget(options: dict[str, str], id: str, yes: bool) -> dict[str, object]:  # noqa: FBT001

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, identity
@@ -31,17 +30,6 @@ if TYPE_CHECKING:
 _HELP = {each.name: str(each.metadata["help"]) for each in fields(all_settings())}
 
 _COMMON = {each.name for each in fields(all_settings()) if each.metadata["is_common"]}
-
-
-def _completing(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete the name of a setting that `config.toml` may hold."""
-    return [
-        CompletionItem(name, help=help)
-        for name, help in _HELP.items()
-        if name != "home" and name.startswith(incomplete)
-    ]
 
 
 @click.group(cls=Commands, invoke_without_command=True, short_help="Show and change settings.")
@@ -88,7 +76,7 @@ def settings(
     # A negative number is a value.
     context_settings={"ignore_unknown_options": True},
 )
-@click.argument("name", shell_complete=_completing)
+@click.argument("name")
 @click.argument("value")
 @home_option
 def set_(options: dict[str, str], name: str, value: str) -> dict[str, object]:
@@ -121,7 +109,7 @@ def write_setting(options: dict[str, str], name: str, value: str) -> Path:
 
 
 @settings.command(short_help="Take a setting out of config.toml.")
-@click.argument("name", shell_complete=_completing)
+@click.argument("name")
 @home_option
 def unset(options: dict[str, str], name: str) -> dict[str, object]:
     """Take the setting NAME out of config.toml: its default holds again."""

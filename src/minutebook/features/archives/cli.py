@@ -1,25 +1,22 @@
 """Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
 
 import getpass
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from minutebook.cli.commands.governance import restore_memory
-from minutebook.cli.ids import completing
 from minutebook.cli.keyboard import PATH
-from minutebook.cli.opening import opened_here, server_named, settings_of
+from minutebook.cli.opening import opened_here, server_named
 from minutebook.cli.printing import echo
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import counted, identity
 from minutebook.config import load
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
-from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
-from minutebook.domain.records import Kind, Memory
+from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.records import Kind
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.server.logs import log_to_stderr
@@ -180,30 +177,8 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     return {"path": made.path, "files": made.files, "size": made.size, "digest": made.digest}
 
 
-def _completing_what(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete the paths of backups, those that are known first, and the ids of memories."""
-    from minutebook.places import backups_of, data_directory
-    from minutebook.services.maintenance.data_directory import BACKUP
-
-    try:
-        settings = settings_of(context.find_object(dict) or {})
-    except MinutebookError:
-        return []
-    known = [str(path) for path in backups_of(data_directory(settings))]
-    # As typed: a path that begins otherwise is none that the shell would take.
-    lead = incomplete[: incomplete.rfind("/") + 1]
-    with suppress(OSError):
-        for path in sorted(Path(lead or ".").iterdir()):
-            if path.is_dir() or path.suffix == BACKUP:
-                known.append(f"{lead}{path.name}{'/' * path.is_dir()}")
-    found = [CompletionItem(each) for each in known if each.startswith(incomplete)]
-    return [*found, *completing(Memory)(context, parameter, incomplete)]
-
-
 @click.command(short_help="Bring back a backup, or a memory.")
-@click.argument("what", shell_complete=_completing_what)
+@click.argument("what")
 @click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
 @click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")
 @identity

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.ids import any_id, completing
+from minutebook.cli.ids import any_id
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import check_begun, opened, opened_here, settings_of
 from minutebook.cli.printing import echo, say, style, warn
@@ -18,7 +18,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import Decision, Head, Memory, Proposal
+from minutebook.domain.records import Head
 from minutebook.features.audit_proof.head_signatures import Signed
 from minutebook.features.audit_proof.operations import prove
 from minutebook.features.audit_proof.settings import ProofSettings
@@ -42,7 +42,6 @@ MOST_NAMED = 20
 @click.option(
     "--subject",
     help="Only what concerns the record with this id.",
-    shell_complete=completing(Memory, Decision, Proposal),
 )
 @click.option("--outcome", help="Only this outcome: done, Locked, Forbidden, ScopeViolation…")
 @click.option(

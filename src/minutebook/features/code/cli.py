@@ -1,13 +1,13 @@
 """Index folders of code, find in them, list them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.ids import completing_names, name_meant
+from minutebook.cli.ids import name_meant
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import made_here, opened
 from minutebook.cli.printing import echo, say, short, style, warn
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from minutebook.app import App
 
 _LINES = 8
-
-
-def _projects(api: "Operating") -> Iterable[tuple[str, str]]:
-    return ((each.project.id, each.project.path) for each in api.run(operations.projects))
-
-
-_completing_projects = completing_names(_projects)
 
 
 @click.command(short_help="Index the code in a folder; --watch keeps it in step.")
@@ -100,14 +93,13 @@ def _stay(app: "App", project: Project) -> None:
 
 @click.command(short_help="Find code by what it does or is called; list what is indexed.")
 @click.argument("query", required=False)
-@click.option("--project", help="Only in this project.", shell_complete=_completing_projects)
+@click.option("--project", help="Only in this project.")
 @click.option("--language", help="Only in this language.")
 @click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True)
 @click.option(
     "--delete",
     metavar="ID",
     help="Forget this project and its chunks.",
-    shell_complete=_completing_projects,
 )
 @identity
 @as_json

@@ -23,6 +23,7 @@ from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.doubt import note_doubt, note_empty
+from minutebook.services.search.recall import Selection
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 
 CANDIDATES = 100
@@ -76,11 +77,14 @@ class CodeSearch:
         query: str,
         limit: int,
         weights: Mapping[Signal, float],
+        selection: Selection,
         *,
         project: str | None,
         language: str | None,
     ) -> list[Ranked]:
-        """Rank chunks as `search` does, for a list with other records. Raises the same."""
+        """Rank chunks as `search` does, for a list with other records; none of a time, since a chunk has none. Raises the same."""
+        if selection.query.is_timed:
+            return []
         views = self._selected(caller, project, language)
         found = self._best(caller, query, limit, views, weights)
         return [

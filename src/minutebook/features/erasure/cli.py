@@ -5,7 +5,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from minutebook.cli.ids import any_id, completing
+from minutebook.cli.ids import any_id
 from minutebook.cli.keyboard import TEXT_FILE, confirm, text_in
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, short, style
@@ -13,7 +13,7 @@ from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record
+from minutebook.domain.records import Kind, Record
 from minutebook.features.erasure.services import ErasureServices
 
 if TYPE_CHECKING:
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 20
 
-_RECORDS = completing(Memory, Decision, Proposal)
-
 
 @click.command(short_help="Remove records so that no byte of them is left.")
-@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=_RECORDS)
+@click.argument("ids", metavar="[ID]...", nargs=-1)
 @click.option("--query", metavar="WORDS", help="All that says these words in a row, now or before.")
 @click.option("--of-user", metavar="NAME", help="All that is this user's.")
 @click.option("--session", metavar="NAME", help="All turns and summaries of this session.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.ids import completing, completing_values, one_meant
+from minutebook.cli.ids import one_meant
 from minutebook.cli.opening import opened, opened_or_made
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, fields_of, home_option, one_of
@@ -47,7 +47,6 @@ def token() -> None:
     default="agent",
     show_default=True,
     help=f"One of {', '.join(Role)}.",
-    shell_complete=completing_values(Role),
 )
 @click.option("--organization", help="Hold it to this organization.  [default: the settings']")
 @click.option("--all-organizations", is_flag=True, help="Hold it to no organization.")
@@ -104,7 +103,7 @@ def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 
 @token.command(short_help="Take a token back for good.")
-@click.argument("id", shell_complete=completing(Token), required=False)
+@click.argument("id", required=False)
 @click.option(
     "--subject", help="Instead of ID: the tokens that an issuer signed for this name until now."
 )
@@ -131,7 +130,7 @@ def revoke(
 
 
 @token.command(short_help="Replace the secret of a token.")
-@click.argument("id", shell_complete=completing(Token))
+@click.argument("id")
 @_expires
 @home_option
 @as_json

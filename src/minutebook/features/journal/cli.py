@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.added_options import added_options
-from minutebook.cli.ids import completing_sessions, name_meant
+from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
@@ -43,7 +43,7 @@ def sessions(options: dict[str, str], limit: int, offset: int, as_json: bool) ->
 
 
 @click.command(short_help="Read a session, its summary first.")
-@click.argument("name", metavar="SESSION", shell_complete=completing_sessions)
+@click.argument("name", metavar="SESSION")
 @identity
 @as_json
 @added_options("session")
@@ -63,7 +63,7 @@ def session(options: dict[str, str], name: str, as_json: bool) -> None:  # noqa:
 
 
 @click.command(short_help="Summarise a session, or every one that grew.")
-@click.argument("name", metavar="[SESSION]", required=False, shell_complete=completing_sessions)
+@click.argument("name", metavar="[SESSION]", required=False)
 @identity
 @as_json
 def summarize(options: dict[str, str], name: str | None, as_json: bool) -> None:  # noqa: FBT001

@@ -5,7 +5,7 @@ import re
 import click
 
 from minutebook.cli.added_options import added_options
-from minutebook.cli.ids import completing, decision_id
+from minutebook.cli.ids import decision_id
 from minutebook.cli.keyboard import ask_secret, edited
 from minutebook.cli.opening import made_here, opened, opened_or_made, scope_here
 from minutebook.cli.printing import body, echo, say, style, warn
@@ -13,7 +13,7 @@ from minutebook.cli.terminal import Commands, as_json, fields_of, identity, thro
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.origin import by_whom
-from minutebook.domain.records import Decision, Proposal
+from minutebook.domain.records import Decision
 from minutebook.features.ledger import graphs as decision_graphs
 from minutebook.features.ledger import operations
 
@@ -57,7 +57,6 @@ _PARTS = re.compile(
     multiple=True,
     metavar="ID",
     help="Replace it; repeatable.",
-    shell_complete=completing(Decision),
 )
 @click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
 @identity
@@ -211,7 +210,7 @@ def _list_proposed(options: dict[str, str], *, as_json: bool) -> None:
 
 
 @click.command(short_help="Make a proposal the truth.")
-@click.argument("id", shell_complete=completing(Proposal))
+@click.argument("id")
 @identity
 def accept(options: dict[str, str], id: str) -> Decision:
     """Make the proposal ID the truth (needs --role admin, and the secret).

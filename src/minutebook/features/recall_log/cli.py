@@ -2,21 +2,19 @@
 
 import click
 
-from minutebook.cli.ids import completing, completing_sessions, memory_id
+from minutebook.cli.ids import memory_id
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, style
 from minutebook.cli.terminal import as_json, headline, identity
 from minutebook.domain.origin import as_name
-from minutebook.domain.records import Memory, TextRecord
+from minutebook.domain.records import TextRecord
 from minutebook.features.recall_log import operations
 from minutebook.features.recall_log.operations import RecalledQuestion
 
 
 @click.command(short_help="See which records each question got.")
-@click.option("--session", shell_complete=completing_sessions, help="Of this session only.")
-@click.option(
-    "--memory", metavar="ID", shell_complete=completing(Memory), help="What got this memory only."
-)
+@click.option("--session", help="Of this session only.")
+@click.option("--memory", metavar="ID", help="What got this memory only.")
 @click.option("--client", help="Through this program only, such as claude-code.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")

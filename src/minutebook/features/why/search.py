@@ -12,6 +12,7 @@ from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.combined import Ranked
+from minutebook.services.search.recall import Selection
 from minutebook.services.search.signals import Retriever
 
 if TYPE_CHECKING:
@@ -50,11 +51,12 @@ class CommitSearch:
         query: str,
         limit: int,
         weights: Mapping[Signal, float],
+        selection: Selection,
         *,
         project: str | None,
         language: str | None,
     ) -> list[Ranked]:
-        """Rank commits, of one project where it is named."""
+        """Rank commits, of one project and of a time where they are named."""
         seen = self._store.seen_by(caller)
         projects = seen.find(Project)
         if not projects:
@@ -64,6 +66,7 @@ class CommitSearch:
         self._histories().catch_up_all(projects, caller.call.patience)
         if project is not None:
             seen = seen.narrowed(project=project)
+        seen = seen.where(since=selection.query.since, until=selection.query.until)
         views, scope = list(seen), caller.folder_scope
         own = {each.id for each in projects}
         if project is None and scope is not None and scope.shown:
@@ -74,6 +77,8 @@ class CommitSearch:
         found: dict[object, Ranked] = {}
         for each in (*self._places().reasons(caller, query), *best):
             record = each.record
+            if not selection.is_timely(record):
+                continue
             if not isinstance(record, ProjectCommit):
                 found.setdefault(record.key, each)
             elif record.project in own and says_something(record, query):

@@ -2,10 +2,15 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
+from operator import itemgetter
 from typing import Protocol
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note
+from minutebook.domain.day import DaySpan
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import CodeChunk, Kind, ProjectCommit
 from minutebook.domain.sources import Source
 from minutebook.search.answerability import POSSIBLE_FROM
@@ -92,11 +97,12 @@ class ListedSource(Protocol):
         query: str,
         limit: int,
         weights: Mapping[Signal, float],
+        selection: Selection,
         *,
         project: str | None,
         language: str | None,
     ) -> Sequence[Ranked]:
-        """Return the best records, of a project or in a language where they are named.
+        """Return the best records of the selection's time, of a project or in a language where they are named.
 
         Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
@@ -135,31 +141,58 @@ class CombinedRecall:
         """Rank the records of some sources, each as the passage that answers, within a budget of tokens (0: whole).
 
         Texts are scored together. Code is scored by itself: where both are found, each list's scores become
-        z-scores. What features say is told last stands behind the rest. Without a selection what holds at the caller's instant is ranked. `project` and `language` narrow the code. Raises NotFound for an unknown project, InvalidInput
-        for an unknown language.
+        z-scores. What features say is told last stands behind the rest. Without a selection what holds at the caller's instant is ranked. `project` and `language` narrow the code. Where the question asks what happened on days that it names, what was kept then
+        comes first, and the call notes that. Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
         selection = Selection(at=caller.as_of) if selection is None else selection
+        find = partial(self._found, caller, query, weights, sources, project, language)
+        then = Ranking([])
+        if (days := self._recall.days_asked_for(caller, query, selection)) is not None:
+            of_days = replace(selection.query, since=days.since, until=days.until)
+            then = _as_possible(find(replace(selection, query=of_days), limit, tokens))
+            _note_days(caller, days, then)
+        ranking, spent = then, _cost(then.results)
+        if len(then.results) < limit and (not tokens or spent < tokens):
+            ranking = _with_rest(then, find(selection, limit, tokens and tokens - spent), limit)
+        if not ranking.results:
+            note_empty(caller, ranking.looked_through, at=selection.at)
+        elif not then.results:
+            note_doubt(caller, ranking.chance)
+        return replace(ranking, results=self.annotated(caller, ranking.results))
+
+    def _found(
+        self,
+        caller: Caller,
+        query: str,
+        weights: Mapping[Signal, float],
+        sources: Collection[Source],
+        project: str | None,
+        language: str | None,
+        selection: Selection,
+        limit: int,
+        tokens: int,
+    ) -> Ranking:
+        """Rank the records of a selection; their `chance` counts all sources."""
         alone = [each for each in self._listed if each.source in sources]
         texts = [each for each in sources if each not in {one.source for one in alone}]
-        if selection.query.is_timed:
-            # A piece of code does not say since when it is kept.
-            alone = []
         listed: dict[bool, list[Ranked]] = {True: [], False: []}
         for each in alone:
-            found = each.ranked(caller, query, limit, weights, project=project, language=language)
+            found = each.ranked(
+                caller, query, limit, weights, selection, project=project, language=language
+            )
             listed[each.is_behind] += _up_to(selection.at, found)
         behind = listed[True]
         has_behind = _best_of(behind) >= BEHIND_FROM
-        left = _left_beside(behind, tokens) if has_behind else tokens
+        left = (
+            tokens - min(_cost(behind[:BEHIND]), round(tokens * SHARE_BEHIND))
+            if has_behind
+            else tokens
+        )
         ranking = self._texts(caller, query, limit, weights, texts, selection, left)
         ranked = _merged(ranking.results, listed[False], limit)
         if has_behind or not ranked:
             ranked = _with_behind(ranked, behind)[:limit]
-        if ranked:
-            note_doubt(caller, max(ranking.chance, _best_of(ranked)))
-        else:
-            note_empty(caller, ranking.looked_through, at=selection.at)
-        return replace(ranking, results=self.annotated(caller, ranked))
+        return replace(ranking, results=ranked, chance=max(ranking.chance, _best_of(ranked)))
 
     def annotated(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
         """Return hits with the notes of features, in their order but for those that are told last, and note their authors in the call."""
@@ -221,10 +254,41 @@ def _best_of(ranked: Sequence[Ranked]) -> float:
     return max((each.relevance for each in ranked), default=0.0)
 
 
-def _left_beside(behind: Sequence[Ranked], tokens: int) -> int:
-    """Return the tokens that commits leave to texts (0: no limit)."""
-    beside = sum(count_tokens(each.text) + TOKENS_A_HIT for each in behind[:BEHIND])
-    return tokens - min(beside, round(tokens * SHARE_BEHIND))
+def _cost(ranked: Sequence[Ranked]) -> int:
+    """Return the tokens that records take in an answer."""
+    return sum(count_tokens(each.text) + TOKENS_A_HIT for each in ranked)
+
+
+def _as_possible(ranking: Ranking) -> Ranking:
+    """Return what was kept on the days that a question asks about: each possibly answers, the newest first unless others do."""
+    results = [replace(e, relevance=max(e.relevance, POSSIBLE_FROM)) for e in ranking.results]
+    if ranking.chance < POSSIBLE_FROM:
+        dated = [(known.at, each) for each in results if (known := written(each.record))]
+        results = [each for _, each in sorted(dated, key=itemgetter(0), reverse=True)]
+    return replace(ranking, results=results)
+
+
+def _note_days(caller: Caller, days: DaySpan, found: Ranking) -> None:
+    """Note in the call that the question names days, and whether what was kept then comes first."""
+    first, last = (
+        each.astimezone().date() for each in (days.since, days.until - timedelta(days=1))
+    )
+    said = f"{first}" if first == last else f"{first} – {last}"
+    text = (
+        Reason("What was kept on the days that the question names comes first: {days}.", days=said)
+        if found.results
+        else Reason("Nothing was kept on the days that the question names: {days}.", days=said)
+    )
+    facts = {"since": rfc3339(days.since), "until": rfc3339(days.until)}
+    caller.call.notes["days"] = Note(facts, text, leads=True)
+
+
+def _with_rest(first: Ranking, rest: Ranking, limit: int) -> Ranking:
+    """Return a ranking with the records of another behind its own."""
+    own = {each.hit.id for each in first.results}
+    results = [*first.results, *(each for each in rest.results if each.hit.id not in own)]
+    order = tuple(dict.fromkeys((*first.order, *rest.order)))
+    return replace(rest, results=results[:limit], order=order)
 
 
 def _with_behind(ranked: Sequence[Ranked], behind: Sequence[Ranked]) -> list[Ranked]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
-from minutebook.language.judged_vectors import LIKELY, chances
+from minutebook.language.judged_vectors import LIKELY
 from minutebook.language.revisions import DatedText, Revision, revisions
 from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
@@ -67,7 +67,7 @@ class NewestFirst:
             for each in judged
         ]
         question = None if asked.embedding is None else asked.embedding.question
-        present = self._present(asked)
+        present = self._embeddings.chance("present", asked.embedding)
         ordered_from = ASKED_FOR_FROM if present >= ASKS_FOR_NOW else ORDERED_FROM
         least = None if question is None else ordered_from
         spell = self._embeddings.spell
@@ -106,13 +106,6 @@ class NewestFirst:
         if not (isinstance(one, Memory) and isinstance(other, Memory)):
             return False
         return self._records.are_linked(one, other)
-
-    def _present(self, asked: Asked) -> float:
-        """Return the chance that a question asks for the present state, by its vector."""
-        if asked.embedding is None:
-            return 0.0
-        vectors = asked.embedding.vector[None]
-        return float(chances("present", vectors, self._embeddings.space.name)[0])
 
     def _states(self, hits: Sequence[Recalled]) -> dict[Key, bytes]:
         """Read the token states of hits, of those that have any."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, time
 from heapq import nsmallest
 from itertools import zip_longest
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.day import DaySpan
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import (
@@ -19,6 +20,8 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.sources import Source
+from minutebook.language.dates import named_days
+from minutebook.language.judged_vectors import LIKELY
 from minutebook.language.settling import reports, settling
 from minutebook.search.answerability import Judgement
 from minutebook.search.fusion import TEXT_WEIGHTS, Fused, FusedHit, Signal
@@ -66,6 +69,13 @@ class Selection:
 
     query: MemoryQuery = field(default_factory=MemoryQuery)
     at: datetime | None = None
+
+    def is_timely(self, record: TextRecord) -> bool:
+        """Whether a record was kept in the time that the query names, if it names one."""
+        span = Filter(
+            organization=record.organization, since=self.query.since, until=self.query.until
+        )
+        return span.passes(record)
 
 
 WHAT_HOLDS = Selection()
@@ -181,6 +191,16 @@ class Recall:
         ranked = [Found(read[key], scores[key]) for key in best if key in read]
         attribute(caller, (each.memory for each in ranked))
         return ranked
+
+    def days_asked_for(self, caller: Caller, query: str, selection: Selection) -> DaySpan | None:
+        """Return the days of which a query asks what happened; None if it asks something else, or the selection names a time."""
+        days = named_days(query, selection.at or self._clock())
+        if days is None or selection.query.is_timed:
+            return None
+        asked = self._embeddings.embed_query(query, caller.call.progress)
+        if self._embeddings.chance("happened", asked) < LIKELY:
+            return None
+        return DaySpan(*(datetime.combine(each, time()).astimezone(UTC) for each in days))
 
     def by_words(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by BM25 over the words and quoted phrases of the query. The call notes an empty answer."""
@@ -378,13 +398,7 @@ def _of_its_time(found: Candidates, selection: Selection) -> Candidates:
     """Return those candidates that were kept in the time that is asked for."""
     if not selection.query.is_timed:
         return found
-    held = {
-        key: each
-        for key, each in found.records.items()
-        if Filter(
-            organization=key[0], since=selection.query.since, until=selection.query.until
-        ).passes(each)
-    }
+    held = {key: each for key, each in found.records.items() if selection.is_timely(each)}
     return replace(found, records=held, signals=found.signals.among(held))
 
 
