@@ -95,6 +95,8 @@ class Feature:
     on_act: str = ""
     """What is noted of an act in its transaction: a function of a store, its entry, its changes, and known records
     by key as they were, None for new ones."""
+    on_write: str = ""
+    """Adds notes on a text that was just written to the call: a function of the Records, a Caller and the record."""
     undo: str = ""
     """How its acts are taken back: a function of an App, a Caller and a DoneAct to an Undoing, None for others'."""
     on_erase: str = ""

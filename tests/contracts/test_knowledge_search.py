@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from minutebook.embedding import Embedding
-from minutebook.search.pagerank import personalized_pagerank
 from minutebook.services.search.recall import CANDIDATES
 from tests.contracts.requirements import requirement
+from tests.search.walks import personalized_pagerank
 from tests.world import Opener, World, bare, failed, loading, worlds
 
 pytestmark = pytest.mark.on_server

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.search.pagerank import Graph, personalized_pagerank, visits
+from minutebook.search.pagerank import Graph
+from tests.search.walks import personalized_pagerank, visits
 
 Edges = list[tuple[str, str, float]]
 Seeds = dict[str, float]

@@ -15,39 +15,6 @@ Edges: TypeAlias = Sequence[tuple[str, str, float]]
 """Two ends and a weight each; the direction does not matter."""
 
 
-def personalized_pagerank(
-    edges: Edges,
-    seeds: Mapping[str, float],
-    *,
-    damping: float = 0.5,
-    iterations: int = 15,
-    tolerance: float = 1e-6,
-) -> dict[str, float]:
-    """Return each node's share of a walk with restarts at the seeds, divided by √degree.
-
-    Nodes are the ends of the edges, and the seeds. The degree is the number of neighbours, so that
-    the scale of the weights does not matter; who has none counts as having one. Raises as `visits`.
-    """
-    graph = Graph(edges, seeds)
-    shares = graph.shares([seeds], damping, iterations, tolerance)[:, 0]
-    return graph.by_node(shares / graph.root_of_degree)
-
-
-def visits(
-    edges: Edges, seeds: Mapping[str, float], *, damping: float, iterations: int, tolerance: float
-) -> dict[str, float]:
-    """Return how often a walk is at each node: shares that sum to 1, or to 0 without any seed.
-
-    With probability `damping` the walk follows an edge, in proportion to its weight, else it starts
-    again at a seed, as it does where no edge leads away. Parallel edges add; loops and edges of
-    weight zero are as if absent. It ends after `iterations`, or once the shares change by less
-    than `tolerance` in all. A weight negative or not finite: InvalidInput. Source: Page, Brin,
-    Motwani, Winograd, *The PageRank Citation Ranking* (1999), section 6.
-    """
-    graph = Graph(edges, seeds)
-    return graph.by_node(graph.shares([seeds], damping, iterations, tolerance)[:, 0])
-
-
 class Graph:
     """A graph that is made ready once and walked from several seeds at once.
 
@@ -86,11 +53,12 @@ class Graph:
         return dict(zip(self.nodes, ranks.tolist(), strict=True))
 
     def arrivals(self, seeds: Mapping[str, float]) -> dict[str, float]:
-        """Return the `personalized_pagerank` of each node, from other seeds than itself.
+        """Return each node's share of a walk with restarts at the seeds other than itself, divided by √degree.
 
+        The degree is the number of neighbours, so that the scale of the weights does not matter.
         Every node has edges; seeds without any are left out. Without them the walk from several seeds is
         the mean of the walks from each, so a seed's own part is left away: where it starts, and what of
-        that comes back. Raises as `visits`.
+        that comes back. Raises InvalidInput for a weight that is negative or not finite.
         """
         _check_weights("seeds", seeds.values())
         starts = {id: weight for id, weight in seeds.items() if id in self._place and weight > 0}
@@ -120,9 +88,12 @@ class Graph:
         iterations: int = 15,
         tolerance: float = 1e-6,
     ) -> Ranks:
-        """Return how often each of some walks, named by its seeds, is at each node: (nodes, walks).
+        """Return how often each of some walks, named by its seeds, is at each node: (nodes, walks); each sums to 1, or to 0 without any seed.
 
-        Raises as `visits`.
+        With probability `damping` a walk follows an edge, in proportion to its weight, else it starts again at a seed, as
+        it does where no edge leads away. Parallel edges add; loops and edges of weight zero are as if absent. It ends
+        after `iterations`, or once the shares change by less than `tolerance` in all. Raises InvalidInput for a weight that
+        is negative or not finite. Source: Page, Brin, Motwani, Winograd, *The PageRank Citation Ranking* (1999), section 6.
         """
         start = np.stack([self._start(seeds) for seeds in walks], axis=1)
         is_dead_end = self._leaving == 0

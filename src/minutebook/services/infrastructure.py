@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Rules
+from minutebook.domain.records import TextRecord
+from minutebook.feature import loaded
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, Records
 from minutebook.services.embeddings import Embeddings
@@ -32,3 +35,8 @@ class Infrastructure:
     def records(self) -> Records:
         """The store as services see it that read for a caller."""
         return Records(self.store)
+
+    def note_written(self, caller: Caller, record: TextRecord) -> None:
+        """Have features add their notes on a text that was just written to the call."""
+        for note in loaded("on_write"):
+            note(self.records, caller, record)

@@ -14,7 +14,7 @@ from minutebook.domain.trust.trail import HEAD
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.audit_proof.signing import HeadSigning
-from minutebook.features.audit_proof.trail_key import make_key, public_key_of
+from minutebook.features.audit_proof.trail_key import make_key, private_key, public_text
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Tended
@@ -160,12 +160,12 @@ def test_a_key_is_its_owners_alone_and_is_not_overwritten(tmp_path: Path) -> Non
     public = make_key(path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.with_name("trail.key.pub").read_text() == f"{public}\n"
-    assert public_key_of(path) == public
+    assert public_text(private_key(path)) == public
     with pytest.raises(InvalidInput, match="must be new"):
         make_key(path)
     path.chmod(0o644)
     with pytest.raises(InvalidInput, match="chmod 600"):
-        public_key_of(path)
+        private_key(path)
 
 
 @pytest.mark.parametrize("content", ["", "-----BEGIN PRIVATE KEY-----\n"])
@@ -174,7 +174,7 @@ def test_a_file_that_is_no_key_is_refused(tmp_path: Path, content: str) -> None:
     path.write_text(content)
     path.chmod(0o600)
     with pytest.raises(InvalidInput, match="as PEM"):
-        public_key_of(path)
+        private_key(path)
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", json.dumps({"acme": 1})])

@@ -7,6 +7,7 @@ from typing import Any
 import pygit2
 import pytest
 
+from minutebook.contracts.contract import Contract
 from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import FolderScope, WorkTree
 from minutebook.domain.filters import Filter
@@ -16,6 +17,7 @@ from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.features.citations.services import CitationServices
+from minutebook.features.ledger.contract import ledger
 from minutebook.services.search.hit_notes import HitNote
 from minutebook.store.sql.marks import ProgramMarks
 from tests.features.citations.repositories import committed
@@ -177,6 +179,38 @@ def test_a_token_is_told_of_projects_that_it_may_see(world: World, shop: Path, t
     assert hits(asker) == {id: "holds", plain: None if token else "holds"}
     held = world.by(token="t1", repositories=frozenset({"acme/web"}), work_tree=WorkTree(str(shop)))
     assert id not in hits(held)
+
+
+def absent(world: World, contract: Contract, tool: str, **given: Any) -> object:
+    """What a call notes as absent; None if it notes nothing."""
+    answer = contract.call(world.app, world.caller, tool, given)
+    assert answer.error is None, answer.text
+    note = answer.notes.get("cites")
+    assert note is None or note.text.startswith("There is no src/gone.py in this project")
+    return None if note is None else note.facts["absent"]
+
+
+def test_whoever_writes_hears_of_a_file_that_is_cited_and_not_there(
+    world: World, here: World, shop: Path
+) -> None:
+    there, gone = "src/pay.py adds up.", "src/gone.py adds up, as ../shop/src/pay.py did."
+    # Where no project is known nothing is missed.
+    assert absent(world, world.contract, "store_memory", content=gone) is None
+    index(world, shop)
+    token = replace(here.caller, token="token_1")
+    for each in (here, replace(here, caller=token)):
+        assert absent(each, each.contract, "store_memory", content=there) is None
+        assert absent(each, each.contract, "store_memory", content=gone) == ["src/gone.py"]
+        kept = each.remember("Totals are in src/pay.py.")
+        assert absent(each, each.contract, "update_memory", id=kept, content=gone) == [
+            "src/gone.py"
+        ]
+
+
+@pytest.mark.needs("ledger")
+def test_a_decision_hears_of_it_too(here: World) -> None:
+    draft = {"title": "Round half up", "target": "totals", "rationale": "As src/gone.py says. " * 9}
+    assert absent(here, ledger(), "propose_decision", **draft, consequences=[]) == ["src/gone.py"]
 
 
 def test_a_part_of_a_repository_is_not_the_rest(world: World, shop: Path) -> None:

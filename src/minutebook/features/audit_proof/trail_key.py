@@ -60,11 +60,6 @@ def make_key(path: Path, *, replace: bool = False) -> str:
     return public
 
 
-def public_key_of(path: Path) -> str:
-    """Return the public half of the private key in a file. Raises InvalidInput if there is none."""
-    return public_text(private_key(path))
-
-
 def private_key(path: Path) -> "Ed25519PrivateKey":
     """Return the private key in a file. Raises InvalidInput if it is none, or others may read it."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

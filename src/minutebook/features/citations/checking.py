@@ -1,5 +1,6 @@
 """Check the citations of records against a project's files as they are."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -118,8 +119,8 @@ class CodeCheck:
 
     @reading_git()
     def absent(self, text: str) -> list[str]:
-        """Return the files that a text cites, with a folder or lines, and that are neither in the last commit nor in the work tree."""
-        tree, top = self._before(self._head), str(self.root).rstrip("/")
+        """Return the files below the work tree that a text cites, with a folder or lines, and that are neither there nor in the last commit."""
+        top = str(self.root).rstrip("/")
         named = [
             (each.written, below(top, each.path))
             for each in references_in(text)
@@ -130,8 +131,9 @@ class CodeCheck:
             written
             for written, path in named
             if not (written.startswith("/") and written[1:].startswith(path))
-            and not tree.has_named(path)
-            and not any((folder / path).exists() for folder in (self.root, Path()))
+            and not path.startswith("../")
+            and not os.path.lexists(self.root / path)
+            and not self._before(self._head).has_named(path)
         ]
 
     def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:

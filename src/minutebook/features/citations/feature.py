@@ -9,6 +9,7 @@ FEATURE = Feature(
     tables=".tables:TABLES",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
+    on_write=".telling:note_absent",
     undo=".undoing:undoing",
     on_hits={"cited": ".services:verdicts"},
     on_repair=".services:judge_anew",

@@ -1,7 +1,6 @@
 """The option `--cites` of `remember` and `decide`: citations that are given by hand."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from minutebook.features.citations.texts import CITES
 
 def _in_metadata(options: dict[str, str], typed: dict[str, Any]) -> bool:
     """Add the given citations to a memory's metadata; the memory is kept all the same."""
-    _tell_absent(typed["text"])
     if given := list(dict.fromkeys(typed["cites"])):
         _tell_missing(given)
         typed["more"] = {CITES: given}
@@ -23,26 +21,11 @@ def _in_metadata(options: dict[str, str], typed: dict[str, Any]) -> bool:
 
 def _in_consequences(options: dict[str, str], typed: dict[str, Any]) -> bool:
     """Add the given citations to a decision's consequences; the decision is recorded all the same."""
-    _tell_absent("\n".join((typed["title"], typed["rationale"], *typed["consequences"])))
     if given := list(dict.fromkeys(typed["cites"])):
         _tell_missing(given)
         named = ", ".join(f"`{each}`" for each in given)
         typed["consequences"] = (*typed["consequences"], f"It concerns {named}.")
     return False
-
-
-def _tell_absent(text: str) -> None:
-    """Warn of files that a text cites and that are not there; outside of a repository none are known."""
-    from minutebook.features.code.references import references_in
-
-    if not any(each.path for each in references_in(text)):
-        return
-    from minutebook.domain.errors import InvalidInput
-    from minutebook.features.citations.checking import CodeCheck
-
-    with suppress(InvalidInput):
-        for each in CodeCheck(Path(), None).absent(text):
-            warn(f"There is no {each} in this project: it is kept, and nothing will be said of it.")
 
 
 def _tell_missing(given: Sequence[str]) -> None:

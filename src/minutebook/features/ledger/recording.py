@@ -42,6 +42,7 @@ class DecisionWriter:
 
     def __init__(self, infrastructure: Infrastructure, ledgers: Ledgers) -> None:
         self._store = infrastructure.records
+        self._note_written = infrastructure.note_written
         self.ledgers = ledgers
         self._embeddings = infrastructure.embeddings
         self._proposals = RecordWriter[Proposal](infrastructure)
@@ -53,7 +54,7 @@ class DecisionWriter:
 
     def propose(self, caller: Caller, proposal: Proposal) -> None:
         """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
-        self._proposals.write(caller, "propose", proposal)
+        self._note_written(caller, self._proposals.write(caller, "propose", proposal))
 
     def record(
         self,
@@ -90,6 +91,7 @@ class DecisionWriter:
             made = deciding.repeat(attempt)
         if embedding is None:
             self._embeddings.notify()
+        self._note_written(caller, made)
         return made
 
     def believe(self, caller: Caller, proposal: Proposal, now: datetime) -> Decision:

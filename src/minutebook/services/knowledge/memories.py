@@ -72,6 +72,7 @@ class Memories:
         self._randbits = infrastructure.randbits
         self._rules = infrastructure.rules
         self._similar = similar
+        self._note_written = infrastructure.note_written
 
     def store(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a new memory with its vectors, first version, mentions and audit entry.
@@ -81,8 +82,12 @@ class Memories:
         Conflict if the id is taken.
         """
         own = self._with_own_id(caller, self._writer.screened(caller, draft))
-        memory = self._create(caller, own, self._writer.embed_for(caller))
+        return self._noted(caller, self._create(caller, own, self._writer.embed_for(caller)))
+
+    def _noted(self, caller: Caller, memory: Memory) -> Memory:
+        """Add the notes on a memory that was just written to the call, and return it."""
         self._similar.note(caller, memory)
+        self._note_written(caller, memory)
         return memory
 
     def store_joined(
@@ -110,8 +115,7 @@ class Memories:
             for old in supersedes:
                 self.invalidate(caller, old, reason, memory.id)
         self._writer.announce(embeddings.values())
-        self._similar.note(caller, memory)
-        return memory
+        return self._noted(caller, memory)
 
     def write(self, caller: Caller, draft: Draft) -> Memory:
         """Create the memory, or overwrite the one with the draft's id.
@@ -120,9 +124,7 @@ class Memories:
         an unknown one: the memory gets another, the same each time. Raises as `store` does.
         """
         draft = self._writer.screened(caller, draft)
-        memory = self._write(caller, draft, self._writer.embed_for(caller))
-        self._similar.note(caller, memory)
-        return memory
+        return self._noted(caller, self._write(caller, draft, self._writer.embed_for(caller)))
 
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none.
@@ -207,9 +209,7 @@ class Memories:
             return drafts.apply_changes(caller, self._rules(), memory, changes, self._clock())
 
         memory = self._writer.change(caller, UPDATE, partial(self.read, caller, id), rule)
-        if changes.keys() & {"content", "title"}:
-            self._similar.note(caller, memory)
-        return memory
+        return self._noted(caller, memory) if changes.keys() & {"content", "title"} else memory
 
     def move(self, caller: Caller, ids: Sequence[str], repository: str | None) -> list[Memory]:
         """Move memories to a repository, None for none: all of them, or no one. Raises as `update` does."""
