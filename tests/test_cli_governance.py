@@ -37,8 +37,8 @@ def test_both_forms_of_an_id_are_taken_and_shown(run: Run) -> None:
     assert json.loads(done(run, "show", uuid, "--json"))["id"] == id
     assert uuid in done(run, "show", id)
     both = f"{id} ({uuid})"
-    assert both in done(run, "lock", uuid, "--role", "manager")
-    assert both in done(run, "unlock", id, "--role", "manager")
+    assert both in done(run, "mark", uuid, "lock", "--role", "manager")
+    assert both in done(run, "mark", id, "unlock", "--role", "manager")
     assert f"memory {both}" in done(run, "audit", "--act", "lock")
     assert [each["uuid"] for each in json.loads(done(run, "list", "--json"))["memories"]] == [uuid]
     assert both in done(run, "forget", uuid, "--yes")
@@ -49,22 +49,26 @@ def test_both_forms_of_an_id_are_taken_and_shown(run: Run) -> None:
 
 def test_a_lock_holds_until_a_steward_opens_it(run: Run) -> None:
     id = remembered(run, "Deploy on Tuesdays.")
-    assert "--role manager" in refused(run, "lock", id)
-    assert "locked" in done(run, "lock", id, "--role", "manager")
-    for arguments in (["forget", id, "--yes"], ["deprecate", id, "--reason", "r"], ["verify", id]):
-        assert f"`minutebook unlock {id} --role manager`" in refused(run, *arguments)
-    assert "--role manager" in refused(run, "unlock", id)
-    assert "active" in done(run, "unlock", id, "--role", "architect")
-    assert "it is not locked" in refused(run, "unlock", id, "--role", "manager")
+    assert "--role manager" in refused(run, "mark", id, "lock")
+    assert "locked" in done(run, "mark", id, "lock", "--role", "manager")
+    for arguments in (
+        ["forget", id, "--yes"],
+        ["mark", id, "deprecate", "--reason", "r"],
+        ["mark", id, "verify"],
+    ):
+        assert f"`minutebook mark {id} unlock --role manager`" in refused(run, *arguments)
+    assert "--role manager" in refused(run, "mark", id, "unlock")
+    assert "active" in done(run, "mark", id, "unlock", "--role", "architect")
+    assert "it is not locked" in refused(run, "mark", id, "unlock", "--role", "manager")
 
 
 def test_a_person_verifies_and_deprecates_with_a_reason(run: Run) -> None:
     id = remembered(run, "Deploy on Tuesdays.")
-    assert "verified" in done(run, "verify", id)
-    assert "--role human" in refused(run, "verify", id, "--role", "agent")
-    assert run("deprecate", id).exit_code == 2
-    assert "--reason must not be empty" in refused(run, "deprecate", id, "--reason", " ")
-    assert "deprecated" in done(run, "deprecate", id, "--reason", "we deploy daily")
+    assert "verified" in done(run, "mark", id, "verify")
+    assert "--role human" in refused(run, "mark", id, "verify", "--role", "agent")
+    for arguments in (["deprecate"], ["deprecate", "--reason", " "], ["verify", "--reason", "r"]):
+        assert "--reason is needed to deprecate" in refused(run, "mark", id, *arguments)
+    assert "deprecated" in done(run, "mark", id, "deprecate", "--reason", "we deploy daily")
     assert "we deploy daily" in done(run, "show", id)
     assert "Nothing was found." in done(run, "search", "deploy")
 
@@ -114,7 +118,7 @@ def test_a_list_is_narrowed_by_type_status_scope_and_whom_it_concerns(run: Run) 
     rule = remembered(run, "a rule", "--type", "business_rule")
     here = remembered(run, "in one", "--repository", "one")
     hers = remembered(run, "ana's", "--user", "ana")
-    done(run, "lock", rule, "--role", "manager")
+    done(run, "mark", rule, "lock", "--role", "manager")
 
     def listed(*arguments: str) -> set[str]:
         told = json.loads(done(run, "list", "--json", *arguments))
@@ -134,7 +138,7 @@ def test_a_list_is_narrowed_by_type_status_scope_and_whom_it_concerns(run: Run) 
 def test_the_trail_is_listed_and_filtered(run: Run) -> None:
     id = remembered(run, "Deploy on Tuesdays.")
     remembered(run, "The kettle is upstairs.", "--agent", "ana")
-    refused(run, "lock", id)
+    refused(run, "mark", id, "lock")
 
     def acts(*arguments: str) -> list[tuple[str, str]]:
         entries = json.loads(done(run, "audit", "--json", *arguments))
@@ -171,18 +175,18 @@ def test_a_noted_end_is_proved_against_the_trail(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
+    "words",
     [
-        "lock",
-        "unlock",
-        "verify",
-        pytest.param("restore", marks=pytest.mark.needs("archives")),
-        "show",
+        ("mark", "nobody", "lock"),
+        ("mark", "nobody", "unlock"),
+        ("mark", "nobody", "verify"),
+        pytest.param(("restore", "nobody"), marks=pytest.mark.needs("archives")),
+        ("show", "nobody"),
     ],
 )
 @pytest.mark.usefixtures("begun")
-def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
-    assert "there is no memory nobody" in refused(run, command, "nobody", "--role", "manager")
+def test_an_unknown_memory_is_named(run: Run, words: tuple[str, ...]) -> None:
+    assert "there is no memory nobody" in refused(run, *words, "--role", "manager")
 
 
 @pytest.mark.needs("audit_proof", "journal")

@@ -201,10 +201,12 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("sessions",): [["sessions"]],
     ("session",): [["session", "s"], ["session", NAME], ["session", ODD]],
     ("summarize",): [["summarize"], ["summarize", ODD]],
-    ("lock",): [["lock", MEMORY], ["lock", ODD]],
-    ("unlock",): [["unlock", MEMORY, "--role", ODD], ["unlock", ODD]],
-    ("verify",): [["verify", MEMORY], ["verify", ODD]],
-    ("deprecate",): [["deprecate", MEMORY, "--reason", ODD], ["deprecate", ODD, "--reason", ODD]],
+    ("mark",): [
+        ["mark", MEMORY, "lock"],
+        ["mark", ODD, "verify"],
+        ["mark", MEMORY, "deprecate", "--reason", ODD],
+        ["mark", MEMORY, ODD],
+    ],
     ("link",): [["link", MEMORY, "1" * 20, "--type", ODD], ["link", ODD, ODD]],
     ("audit",): [["audit"], ["audit", "--since", ODD]],
     ("audit", "verify"): [

@@ -48,7 +48,7 @@ def test_the_beginning_or_the_ending_of_an_id_is_enough_where_only_one_has_it(
     assert "the third" in done(run, "show", "0MB")
     assert "the second" in done(run, "show", f"{SECOND[-3:]}0")
     assert "Use SQLite" in done(run, "show", kept["decision"][-8:])
-    assert "Verified" in done(run, "verify", "0mb")
+    assert "verified" in done(run, "mark", "0mb", "verify")
     assert "Linked" in done(run, "link", "0mb", FIRST)
     assert "Ended" in done(run, "invalidate", "0mb", "--reason", "over")
     assert "Removed" in done(run, "forget", "0mb", "--yes")

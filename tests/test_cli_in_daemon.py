@@ -58,10 +58,7 @@ READ = {
 WRITE = {
     "remember": ["  "],
     "link": ["ID", "OTHER"],
-    "lock": ["ID"],
-    "unlock": ["ID"],
-    "verify": ["ID"],
-    "deprecate": ["ID", "--reason", "cold"],
+    "mark": ["ID", "verify"],
     "invalidate": ["ID", "--reason", "cold"],
     "forget": ["OTHER", "--yes"],
     "restore": ["OTHER"],

@@ -65,7 +65,7 @@ def test_a_memory_leads_to_others_and_takes_the_place_of_one(run: Run) -> None:
 @pytest.mark.needs("audit_proof")
 def test_nothing_is_kept_of_a_memory_that_cannot_lead_where_it_should(run: Run) -> None:
     old = remembered(run, "port 5432")
-    done(run, "lock", old, "--role", "manager")
+    done(run, "mark", old, "lock", "--role", "manager")
     assert "stays as it is: locked" in refused(run, "remember", "port 6543", "--supersedes", old)
     nothing = "0" * 20
     assert f"no memory {nothing}" in refused(run, "remember", "x", "--link", nothing)
@@ -135,7 +135,7 @@ def test_memories_are_moved_to_a_project_and_back(run: Run) -> None:
 
 def test_of_memories_that_cannot_all_be_moved_none_is(run: Run) -> None:
     ids = [remembered(run, f"tea at {hour}") for hour in ("five", "six")]
-    done(run, "lock", ids[1], "--role", "manager")
+    done(run, "mark", ids[1], "lock", "--role", "manager")
     assert run("edit", *ids, "--to", "shop").exit_code != 0
     assert [shown(run, id)["repository"] for id in ids] == [None, None]
 
@@ -157,7 +157,7 @@ def test_a_text_that_was_not_edited_makes_no_version(run: Run, editor: Path) -> 
 
 def test_what_cannot_be_kept_is_given_back_as_it_was_written(run: Run, editor: Path) -> None:
     id = remembered(run, "tea at five")
-    done(run, "lock", id, "--role", "manager")
+    done(run, "mark", id, "lock", "--role", "manager")
     editor.write_text("import sys\nopen(sys.argv[1], 'w').write('tea at six')\n")
     said = refused(run, "edit", id)
     assert said.startswith("tea at six\n")

@@ -77,6 +77,8 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
                 "changes",
                 "noted",
             ]
+        case "on_write":
+            assert list(inspect.signature(loaded).parameters) == ["records", "caller", "record"]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
         case "pages":

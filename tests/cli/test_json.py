@@ -89,8 +89,8 @@ def _undone(run: Run, id: str) -> None:
 
 
 def _unlocked(run: Run, id: str) -> None:
-    _answer(run, "lock", id, "--role", "manager")
-    assert _answer(run, "unlock", id, "--role", "manager")["status"] == "active"
+    _answer(run, "mark", id, "lock", "--role", "manager")
+    assert _answer(run, "mark", id, "unlock", "--role", "manager")["status"] == "active"
 
 
 def _linked(run: Run, id: str) -> None:
@@ -162,10 +162,7 @@ ACTS: dict[Words, Act] = {
     ("invalidate",): _memory("invalidate", *REASON),
     ("forget",): _forgotten,
     ("undo",): _undone,
-    ("lock",): _memory("lock", "--role", "manager"),
-    ("unlock",): _unlocked,
-    ("verify",): _memory("verify"),
-    ("deprecate",): _memory("deprecate", *REASON),
+    ("mark",): _unlocked,
     ("link",): _linked,
     ("accept",): _accepted,
     ("ledger", "secret"): _accepted,

@@ -1,6 +1,8 @@
 """`minutebook today`: the day's report on a screen, and what an empty day says."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +54,21 @@ def test_a_day_that_is_none_is_refused(run: Run, words: tuple[str, ...]) -> None
     result = run("today", *words)
     assert result.exit_code == 1
     assert result.stderr.startswith("minutebook: ")
+
+
+def test_what_belongs_to_no_project_is_moved_by_the_command_that_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / ".minutebook.toml").write_text('repository = "acme/shop"\n')
+    stray = remembered(run, "Totals round half up.")
+    remembered(run, "Refunds wait a day.", "--repository", "acme/shop")
+    assert "--to" not in run("today").output
+    monkeypatch.chdir(tmp_path / "shop")
+    assert run("where", "--trust").exit_code == 0
+    assert "--to" not in run("today").output
+    monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+    (said,) = re.findall(r"`minutebook (edit .*)`", run("today").output)
+    assert said == f"edit {stray} --to acme/shop"
+    assert run(*said.split()).exit_code == 0
+    assert "--to" not in run("today").output

@@ -59,8 +59,8 @@ def _fill(other: House) -> None:
         done = other.command("remember", f"{WORD} {type} of the store", "--type", type, "--json")
         ids.append(json.loads(done.text)["id"])
     other.app.memories.update(PERSON, ids[0], {"content": f"{WORD} fact said anew"})
-    other.command("verify", ids[1])
-    other.command("lock", ids[2], "--role", "manager")
+    other.command("mark", ids[1], "verify")
+    other.command("mark", ids[2], "lock", "--role", "manager")
     ends = [
         other.tool("knowledge", "create_entity", name=name, entity_type="thing").document
         for name in (f"{WORD}one", f"{WORD}two")

@@ -22,9 +22,7 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
             *("remember", "search", "show", "list", "edit", "invalidate", "forget"),
         ),
     },
-    "Trust": {
-        "minutebook.cli.commands.governance": ("lock", "unlock", "verify", "deprecate", "link")
-    },
+    "Trust": {"minutebook.cli.commands.governance": ("mark", "link")},
     "Decisions": {},
     "Sessions": {},
     "Code": {},

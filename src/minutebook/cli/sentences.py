@@ -27,7 +27,7 @@ def sentence(error: MinutebookError) -> str:
         case NotFound(kind=kind) if kind in _LISTS:
             return f"{error}; `minutebook {_LISTS[kind]}` shows those there are"
         case Locked(id=id, needs=str(needs)):
-            return f"{error}; first `minutebook unlock {id} --role {needs}`"
+            return f"{error}; first `minutebook mark {id} unlock --role {needs}`"
         case Refused(needs=str(needs)):
             return f"{error}; if you are one, add `--role {needs}`"
         case Decided(id=id):

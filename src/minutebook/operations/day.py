@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.caller import Caller, FolderScope, anywhere
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import may_read_metrics
@@ -14,6 +14,7 @@ from minutebook.domain.reason import Reason, counted
 from minutebook.domain.records import Memory, Turn
 from minutebook.domain.writing.turns import Session
 from minutebook.feature import loaded
+from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
@@ -22,20 +23,30 @@ if TYPE_CHECKING:
 MOST = 200
 """Memories, and sessions, that are listed: the latest."""
 
+MOST_MOVED = 10
+"""Memories of no project that a command is named for: the latest."""
+
 
 @operation("knowledge")
-def day(app: "App", caller: Caller, since: datetime, until: datetime) -> list[DayPart]:
-    """Return the report of the time from one instant on and before another."""
-    return report(app, caller, DaySpan(since, until))
+def day(
+    app: "App",
+    caller: Caller,
+    since: datetime,
+    until: datetime,
+    folder: FolderScope | None = None,
+) -> list[DayPart]:
+    """Return the report of the time from one instant on and before another, asked for in a folder."""
+    return report(app, in_folder(caller, folder), DaySpan(since, until))
 
 
 def report(app: "App", caller: Caller, span: DaySpan) -> list[DayPart]:
     """Return a part for each topic that somebody tells of, in order, of all projects that the caller may see.
 
-    Where nothing was learned it says what to do.
+    Where nothing was learned it says what to do, and in a project's folder how to move there the memories of no project.
     """
+    here = None if caller.folder_scope is None else caller.folder_scope.repository
     caller = anywhere(caller)
-    found = [*_memories(app, caller, span), *_sessions(app, caller, span)]
+    found = [*_memories(app, caller, span, here), *_sessions(app, caller, span)]
     for tell in loaded("today"):
         found += tell(app, caller, span)
     found += _failing_jobs(app, caller)
@@ -55,11 +66,21 @@ def _joined(topic: DayTopic, parts: Sequence[DayPart]) -> DayPart:
     return DayPart(topic, counts, lines, remedy)
 
 
-def _memories(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
+def _memories(app: "App", caller: Caller, span: DaySpan, here: str | None) -> Iterator[DayPart]:
     page = app.memories.page(caller, MOST, 0, MemoryQuery(since=span.since, until=span.until))
     if page.total:
         counts = [counted("{count:,} memory", "{count:,} memories", page.total)]
-        yield DayPart(DayTopic.LEARNED, counts, [_of_memory(each) for each in page.memories])
+        lines = [_of_memory(each) for each in page.memories]
+        free = [e.id for e in page.memories if e.repository is None and e.scope != "system"]
+        yield DayPart(DayTopic.LEARNED, counts, lines, _how_to_move(free, here))
+
+
+def _how_to_move(ids: Sequence[str], repository: str | None) -> str:
+    """Return the command that moves memories of no project to a repository; "" if there is nothing to move."""
+    if repository is None or not ids:
+        return ""
+    said = "Of no project, to be moved here: `minutebook edit {ids} --to {repository}`."
+    return Reason(said, ids=" ".join(ids[:MOST_MOVED]), repository=repository)
 
 
 def _sessions(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:

@@ -541,6 +541,20 @@ def typed_on(command: str, need: str, *options: str) -> Act:
     return act
 
 
+def marked(hand: Hand) -> Made | None:
+    """Another status of a memory."""
+    stand, need, *options = hand.chance.choice(STANDS)
+    return typed_on("mark", need, stand, *options)(hand)
+
+
+STANDS = (
+    ("lock", "lock"),
+    ("unlock", "unlock"),
+    ("verify", "verify"),
+    ("deprecate", "change", "--reason", "old"),
+)
+
+
 def typed(*words: str) -> Act:
     """Return the act of a command that only reads."""
     return lambda hand: hand.command(*words, reads=True)

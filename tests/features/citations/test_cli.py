@@ -78,7 +78,7 @@ def test_what_is_verified_is_compared_from_then_on(run: Run, shop: Path) -> None
     time.sleep(1.0)
     committed(shop, {"src/pay.py": PAY.replace("-order", "order")}, int(time.time()))
     assert "has changed" in run("check").output
-    assert run("verify", fact).exit_code == 0
+    assert run("mark", fact, "verify").exit_code == 0
     assert "Nothing that is remembered cites what changed." in run("check").output
 
 

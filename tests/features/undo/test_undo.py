@@ -366,7 +366,7 @@ def test_acts_of_others_are_taken_back_by_the_owner_and_administrators_alone(wor
 @pytest.mark.parametrize(
     ("act", "why"),
     [
-        (lambda w, c, m: w.app.status.lock(replace(c, role=Role.ADMIN), m), "minutebook unlock"),
+        (lambda w, c, m: w.app.status.lock(replace(c, role=Role.ADMIN), m), "minutebook mark"),
         (
             lambda w, c, m: w.app.get(LedgerServices).decisions.record(c, draft("x")),
             "stays on the record",

@@ -1,4 +1,4 @@
-"""Lock, verify, deprecate, restore and link memories."""
+"""Mark, restore and link memories."""
 
 import click
 
@@ -9,49 +9,29 @@ from minutebook.cli.terminal import both_ids, identity
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Edge, Memory
 from minutebook.operations import memories
-from minutebook.operations.memories import Stand, set_standing
 
 
-def _stand(options: dict[str, str], id: str, done: str, stand: Stand, reason: str = "") -> Memory:
+@click.command(short_help="Lock, unlock, verify or deprecate a memory.")
+@click.argument("id")
+@click.argument("stand", type=click.Choice(list(map(str, memories.Stand))))
+@click.option("--reason", default="", help="Why it is out of date, to `deprecate` it.")
+@identity
+def mark(options: dict[str, str], id: str, stand: str, reason: str) -> Memory:
+    """Set the status of the memory ID.
+
+    \b
+    lock       nobody changes or removes it until it is unlocked (needs --role manager)
+    unlock     it has the status again that it had before (needs --role manager)
+    verify     it was checked by a person; a deprecated one holds again
+    deprecate  it is out of date: agents no longer find it, its history stays
+    """  # noqa: D301
+    if (stand == memories.Stand.DEPRECATE) is not bool(reason.strip()):
+        raise InvalidInput("--reason", "is needed to deprecate a memory, and for nothing else")
     with opened(options) as api:
-        memory = api.run(set_standing, memory_id(api, id), stand, reason)
-    echo(f"{done} {both_ids(memory)}; its status is {memory.status}.")
+        named = memories.Stand(stand)
+        memory = api.run(memories.set_standing, memory_id(api, id), named, reason)
+    echo(f"{both_ids(memory)} is {memory.status} now.")
     return memory
-
-
-@click.command(short_help="Let nobody change or remove a memory.")
-@click.argument("id")
-@identity
-def lock(options: dict[str, str], id: str) -> Memory:
-    """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
-    return _stand(options, id, "Locked", Stand.LOCK)
-
-
-@click.command(short_help="Let a locked memory be changed again.")
-@click.argument("id")
-@identity
-def unlock(options: dict[str, str], id: str) -> Memory:
-    """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
-    return _stand(options, id, "Unlocked", Stand.UNLOCK)
-
-
-@click.command(short_help="Mark a memory as checked by a person.")
-@click.argument("id")
-@identity
-def verify(options: dict[str, str], id: str) -> Memory:
-    """Mark the memory ID as checked by a person; a deprecated one holds again."""
-    return _stand(options, id, "Verified", Stand.VERIFY)
-
-
-@click.command(short_help="Mark a memory as out of date.")
-@click.argument("id")
-@click.option("--reason", required=True, help="Why it is out of date.")
-@identity
-def deprecate(options: dict[str, str], id: str, reason: str) -> Memory:
-    """Mark the memory ID as out of date: agents no longer find it, its history stays."""
-    if not reason.strip():
-        raise InvalidInput("--reason", "must not be empty")
-    return _stand(options, id, "Deprecated", Stand.DEPRECATE, reason)
 
 
 def restore_memory(options: dict[str, str], id: str, number: int | None) -> Memory:
@@ -80,4 +60,4 @@ def link(options: dict[str, str], source: str, target: str, link_type: str) -> E
     return edge
 
 
-COMMANDS = (lock, unlock, verify, deprecate, link)
+COMMANDS = (mark, link)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from minutebook.cli.opening import opened
+from minutebook.cli.opening import opened, scope_here
 from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.cli.times import time_given
@@ -43,7 +43,7 @@ def today(options: dict[str, str], date: str | None, since: str | None, as_json:
     """
     span = _span(date, since)
     with opened(options) as api:
-        parts = api.run(day, span.since, span.until)
+        parts = api.run(day, span.since, span.until, scope_here(options))
     shape = {"since": span.since, "until": span.until, "parts": [_shape(each) for each in parts]}
     say(shape, _lines(span, parts), as_json)
 

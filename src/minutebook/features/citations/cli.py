@@ -43,7 +43,7 @@ def check(
     A text cites a file (src/pay.py, src/pay.py:12-20), a definition (src/pay.py:Order.total, `Order.total`), a constant,
     a setting or a key (hook_wait, `server.port`), or a command (`make demo`) that was there, once, when it was written.
     Without --diff each is compared with the commit before it was last changed or verified: once a change is committed,
-    `minutebook verify ID` says that it still holds. Exits with 1 if a decision or a rule is doubtful.
+    `minutebook mark ID verify` says that it still holds. Exits with 1 if a decision or a rule is doubtful.
     """
     with reading_git():
         project = project.absolute()

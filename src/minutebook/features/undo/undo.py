@@ -63,8 +63,8 @@ _KINDS = frozenset({*_ORDER, Kind.VERSION})
 """All kinds that are put back; decisions and proposals are in Git, tokens are secrets."""
 
 _OTHER_WAYS = {
-    "lock": Reason("`minutebook unlock ID` opens it again"),
-    "unlock": Reason("`minutebook lock ID` locks it again"),
+    "lock": Reason("`minutebook mark ID unlock` opens it again"),
+    "unlock": Reason("`minutebook mark ID lock` locks it again"),
     "reset": Reason("all of it was removed for good; a backup may have it: `minutebook backup`"),
     "create_token": Reason("`minutebook token revoke ID` takes a token back"),
     "revoke_token": Reason("a revoked token stays so; `minutebook token create` makes another"),

@@ -260,7 +260,7 @@ def _cost(ranked: Sequence[Ranked]) -> int:
 
 
 def _as_possible(ranking: Ranking) -> Ranking:
-    """Return what was kept on the days that a question asks about: each possibly answers, the newest first unless others do."""
+    """Return the records of the days that a question asks about as possible answers, the newest first unless others are likelier."""
     results = [replace(e, relevance=max(e.relevance, POSSIBLE_FROM)) for e in ranking.results]
     if ranking.chance < POSSIBLE_FROM:
         dated = [(known.at, each) for each in results if (known := written(each.record))]
@@ -269,7 +269,7 @@ def _as_possible(ranking: Ranking) -> Ranking:
 
 
 def _note_days(caller: Caller, days: DaySpan, found: Ranking) -> None:
-    """Note in the call that the question names days, and whether what was kept then comes first."""
+    """Note in the call the days that the question names, and whether records of them come first."""
     first, last = (
         each.astimezone().date() for each in (days.since, days.until - timedelta(days=1))
     )
