@@ -39,8 +39,8 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.bench import metrics, runs
 from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
 from minutebook.features.bench.metrics import interval
+from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.hooks.operations import RELEVANCE
-from minutebook.features.hooks.services import HookServices
 from minutebook.models import Models, models_of
 
 KEPT = ROOT / "docs" / "answers.json"
@@ -163,9 +163,7 @@ class Filled:
 
     def told(self, prompt: str) -> tuple[list[str], int, str]:
         """Return the documents that the hook tells before a prompt, how many tokens it takes, and what it says."""
-        context = self.app.get(HookServices).hook_contexts.before_prompt(
-            self.caller, prompt, RELEVANCE, ()
-        )
+        context = self.app.get(HookContexts).before_prompt(self.caller, prompt, RELEVANCE, ())
         if context is None:
             return [], 0, ""
         return self._named(context.ids), context.tokens, context.text

@@ -24,8 +24,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.hooks import log as hook_log
+from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.hooks.operations import RELEVANCE
-from minutebook.features.hooks.services import HookServices
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import daemon_address
@@ -80,7 +80,7 @@ def _said(
     try:
         app.embedding.start()
         app.embedding.wait(timeout=None)
-        contexts = app.get(HookServices).hook_contexts
+        contexts = app.get(HookContexts)
         found = []
         for row in rows:
             context = contexts.before_prompt(WRITER, str(row["text"]), RELEVANCE, ())

@@ -17,7 +17,7 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.recall_log.recall_log import RecallLog
 from tests.examples import parametrize_in_part
 from tests.store import samples
 from tests.terminal import Run, leaf_commands
@@ -93,7 +93,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
         )
         app.status.deprecate(asks, "1" * 20, WORDS)
         app.note_answer(asks, WORDS, WORDS, [(made[0], 0.5)])
-        app.get(RecallLogServices).recalls.flush()
+        app.get(RecallLog).flush()
         hook_log.append(str(home), client=WORDS, event=WORDS, outcome=WORDS, ms=1, session=WORDS)
     return home, {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
 

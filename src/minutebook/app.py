@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     AnswerListener = Callable[[Caller, str, str, Sequence[tuple[Record, float]]], None]
 
 
-P = TypeVar("P", bound="FeatureServices")
+P = TypeVar("P")
 
 
 def now() -> datetime:
@@ -98,15 +98,14 @@ class App:
         self._store, self._summarizer = infrastructure.store, models.summarizer
         self._records = infrastructure.records
         self._presence = presence
-        self._parts: dict[type, FeatureServices] = {}
+        self._parts: dict[Callable[[App], Any], Any] = {}
 
-    def get(self, of: type[P]) -> P:
-        """Return the services of a feature, by their class; the same each time."""
+    def get(self, of: "Callable[[App], P]") -> P:
+        """Return the object of a feature's class, which takes an App; composed when it is first asked for, once."""
         with self.composing:
-            made = self._parts.get(of)
-            if made is None:
-                made = self._parts[of] = of(self)
-        assert isinstance(made, of)
+            if of not in self._parts:
+                self._parts[of] = of(self)
+        made: P = self._parts[of]
         return made
 
     def note_answer(
@@ -328,7 +327,8 @@ class App:
         self.embeddings.notify()
         with self.composing:
             for part in self._parts.values():
-                part.close()
+                if close := getattr(part, "close", None):
+                    close()
         self._store.close()
         self._presence.close()
 
@@ -349,9 +349,6 @@ class FeatureServices:
     def settings(self) -> Settings:
         """The settings of the app."""
         return self.app.settings
-
-    def close(self) -> None:
-        """End the tasks that the services started themselves, before the store is closed."""
 
 
 def open_app(

@@ -21,7 +21,7 @@ from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Re
 from minutebook.domain.trust.doors import Voice
 from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.hooks.services import HookServices
+from minutebook.features.hooks.contexts import HookContexts
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.hostile.doors import PERSON, context
 from tests.faults.hostile.exits import COMMANDS, FORMS, PAGES
@@ -175,7 +175,7 @@ def exits(at: House) -> Iterator[tuple[str, str]]:
         )
     yield "search_decisions", at.tool("ledger", "search_decisions", query=WORD, mode="audit").text
     yield "query_raw_memories", at.tool("journal", "query_raw_memories", query=WORD).text
-    start = at.app.get(HookServices).hook_contexts.at_start(PERSON, "s1", 100_000)
+    start = at.app.get(HookContexts).at_start(PERSON, "s1", 100_000)
     yield "hook", "" if start is None else start.text
     yield from files(at)
     with open_memory(home=at.settings.home) as memory:

@@ -14,7 +14,7 @@ from minutebook.domain.trust.doors import LASTING_TYPES
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.catalog.contract import catalog
-from minutebook.features.hooks.services import HookServices
+from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.doors import TOLD_TYPES
 from tests.faults.campaign import chance, report, rounds
@@ -154,7 +154,7 @@ class Walk:
 
     def look(self) -> None:
         """Look through every door, and compare what it tells with the model."""
-        hooks = self.app.get(HookServices).hook_contexts
+        hooks = self.app.get(HookContexts)
         start = hooks.at_start(AGENT, (), 100_000)
         lines = [] if start is None else start.text.splitlines()
         entries = json.loads(str(catalog().read(self.app, AGENT, "memory://index").text))

@@ -2,15 +2,18 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
-from minutebook.app import App
+from minutebook.app import App, FeatureServices
 from minutebook.composing import service_names
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InBatch, NotFound, Refused
@@ -24,7 +27,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
-from minutebook.feature import loaded
+from minutebook.feature import features, loaded
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.services import ArchiveServices
@@ -219,6 +222,9 @@ READS = {
 """What only reads."""
 
 
+TAKING_AN_APP = {"Undo": "undo", "RecallLog": "recalls", "HookContexts": "hook_contexts"}
+"""The names by which the tables have classes of features that take an App."""
+
 HELPERS = {"mentions", "supersession"}
 """Services that act inside the transactions of others."""
 
@@ -247,6 +253,20 @@ def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Popul
         for part in made
         for name in service_names(type(part))
         if name not in ("writer", "_decision_writer", "_changing", *HELPERS)
+    }
+    # Classes of features that take the app itself, once their modules are there.
+    for feature in features():
+        package = import_module(feature.module("."))
+        for each in iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(each.name)
+    services |= {
+        TAKING_AN_APP.get(of.__name__, of.__name__): of
+        for name, module in list(sys.modules.items())
+        if name.startswith("minutebook.features.")
+        for of in vars(module).values()
+        if inspect.isclass(of) and of.__module__ == name and not issubclass(of, FeatureServices)
+        if inspect.isfunction(of.__init__)
+        if list(inspect.signature(of.__init__).parameters) == ["self", "app"]
     }
     acts = {
         f"{attribute}.{name}"

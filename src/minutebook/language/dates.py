@@ -63,7 +63,7 @@ def _pattern(language: str) -> re.Pattern[str]:
 
 
 def _read(text: str, kind: str | None, today: date) -> tuple[date, timedelta]:
-    """Return the first day of what is named, and its length. Raises ValueError for a day that no month has."""
+    """Return the first day that a text of a kind names, and its length. Raises ValueError for a day that no month has."""
     monday = today - today.weekday() * _DAY
     match kind:
         case "iso":

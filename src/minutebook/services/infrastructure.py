@@ -37,6 +37,6 @@ class Infrastructure:
         return Records(self.store)
 
     def note_written(self, caller: Caller, record: TextRecord) -> None:
-        """Have features add their notes on a text that was just written to the call."""
+        """Add the notes of features on a text that was just written to the call."""
         for note in loaded("on_write"):
             note(self.records, caller, record)

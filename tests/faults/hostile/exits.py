@@ -13,8 +13,7 @@ from urllib.parse import quote
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.policy import Redact
 from minutebook.features.archives.notes import front_matter
-from minutebook.features.hooks.contexts import HEAD
-from minutebook.features.hooks.services import HookServices
+from minutebook.features.hooks.contexts import HEAD, HookContexts
 from tests.faults.campaign import rounds
 from tests.faults.hostile.doors import PERSON, Door, context
 from tests.faults.hostile.house import Answer, House
@@ -291,7 +290,7 @@ class Exits:
 
     def _injected(self) -> None:
         app = self._house.app
-        contexts = app.get(HookServices).hook_contexts
+        contexts = app.get(HookContexts)
         names = [each.name for each in app.sessions.all(PERSON, None)[:3]]
         for here in ((), *([each] for each in names)):
             context = contexts.at_start(PERSON, here, 100_000)

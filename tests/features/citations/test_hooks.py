@@ -16,8 +16,7 @@ BEFORE, AFTER = int(NOON.timestamp()) - 60, int(NOON.timestamp()) + 600
 
 @pytest.mark.needs("hooks")
 def test_what_is_gone_stands_below_what_holds(world: World, tmp_path: Path) -> None:
-    from minutebook.features.hooks.contexts import HEAD
-    from minutebook.features.hooks.services import HookServices
+    from minutebook.features.hooks.contexts import HEAD, HookContexts
 
     code = "def total(lines):\n    return sum(lines)\n\n\ndef refund(order):\n    return -order\n"
     committed(tmp_path / "shop", {"pay.py": code}, BEFORE)
@@ -32,7 +31,7 @@ def test_what_is_gone_stands_below_what_holds(world: World, tmp_path: Path) -> N
     keep("Our kettle orders are summed by total()")
     keep("Our kettle orders are paid back by refund()")
     committed(tmp_path / "shop", {"pay.py": code[: code.index("def refund")]}, AFTER)
-    told = world.app.get(HookServices).hook_contexts.before_prompt(
+    told = world.app.get(HookContexts).before_prompt(
         caller, "how are our kettle orders summed and paid back", 0.0, ()
     )
     assert told is not None
@@ -48,8 +47,7 @@ def test_what_is_gone_stands_below_what_holds(world: World, tmp_path: Path) -> N
 
 @pytest.mark.needs("hooks")
 def test_a_session_starts_with_what_holds(world: World, tmp_path: Path) -> None:
-    from minutebook.features.hooks.contexts import HEAD
-    from minutebook.features.hooks.services import HookServices
+    from minutebook.features.hooks.contexts import HEAD, HookContexts
 
     committed(tmp_path / "shop", {"pay.py": "def total(lines):\n    return sum(lines)\n"}, BEFORE)
     caller = in_call(world.caller, work_tree=WorkTree(str(tmp_path / "shop")))
@@ -58,7 +56,7 @@ def test_a_session_starts_with_what_holds(world: World, tmp_path: Path) -> None:
         world.clock.turn()
         world.app.memories.store(person, Draft(content=text, type=MemoryType.BUSINESS_RULE))
     committed(tmp_path / "shop", {"pay.py": "def paid():\n    return 1\n"}, AFTER)
-    told = world.app.get(HookServices).hook_contexts.at_start(caller, (), 600)
+    told = world.app.get(HookContexts).at_start(caller, (), 600)
     assert told is not None
     lines = told.text.removeprefix(f"{HEAD}\n").splitlines()
     assert [lines[0], lines[1][:18], lines[2]] == [

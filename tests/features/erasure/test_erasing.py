@@ -31,8 +31,8 @@ from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.erasure.traces import Finder, pieces_of, search
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.recall_log.rows import RecallRows
-from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.search.text import terms
@@ -170,7 +170,7 @@ def test_the_log_of_questions_forgets_what_got_the_record(tmp_path: Path) -> Non
         world = open_one(ready(), recall_log="questions")
         id = kept(world, text_of(1))
         world.call("recall", query=text_of(1))
-        world.app.get(RecallLogServices).recalls.flush()
+        world.app.get(RecallLog).flush()
         assert list(RecallRows(world.store.database).everything("default"))
         erased(world, id)
         assert list(RecallRows(world.store.database).everything("default")) == []

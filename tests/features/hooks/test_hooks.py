@@ -18,12 +18,11 @@ from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, Tu
 from minutebook.embedding.service import Embedding
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.hooks.contexts import HEAD, inert
+from minutebook.features.hooks.contexts import HEAD, HookContexts, inert
 from minutebook.features.hooks.private import without_private
-from minutebook.features.hooks.services import HookServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.services import TidyingServices
 from tests.world import Opener, World, ready
@@ -48,9 +47,7 @@ def keep(world: World, caller: Caller, type: MemoryType, content: str, **more: A
 def at_start(world: World, last: str | None = None, tokens: int = 600, **where: Any) -> list[str]:
     """What an agent is told when a session starts, line by line, without what says that it is data."""
     caller = replace(world.caller, **where)
-    told = world.app.get(HookServices).hook_contexts.at_start(
-        caller, () if last is None else {last}, tokens
-    )
+    told = world.app.get(HookContexts).at_start(caller, () if last is None else {last}, tokens)
     return [] if told is None else told.text.removeprefix(f"{HEAD}\n").splitlines()
 
 
@@ -59,7 +56,7 @@ def test_a_person_s_rules_come_first_and_as_many_as_fit(opener: Opener) -> None:
     for number in range(6):
         content = f"Rule {number}: " + "never " * 20
         keep(world, person(world), MemoryType.BUSINESS_RULE, content)
-    told = world.app.get(HookServices).hook_contexts.at_start
+    told = world.app.get(HookContexts).at_start
     whole, part = told(world.caller, (), 1000), told(world.caller, (), 120)
     assert whole is not None
     assert part is not None
@@ -155,7 +152,7 @@ def test_agents_notes_of_this_project_are_told_as_notes_the_most_recalled_first(
     scope = here.folder_scope
     assert at_start(world, folder_scope=scope) == notes
     world.app.note_answer(here, "recall", "queue", [(world.memory(older), 1.0)])
-    world.app.get(RecallLogServices).recalls.flush()
+    world.app.get(RecallLog).flush()
     assert at_start(world, folder_scope=scope) == [notes[0], notes[2], notes[1], notes[3]]
     # Where not all fits, rules go before facts, and those that are recalled before the others.
     assert at_start(world, tokens=60, folder_scope=scope) == [notes[0], notes[2]]
@@ -288,7 +285,7 @@ def test_the_last_session_is_the_one_with_the_newest_last_turn_whenever_it_was_k
     for name, said in (("early", "The port is 1."), ("late", "The port is 2.")):
         world.app.sessions.add(world.caller, name, "And?", "", said)
         world.clock.turn(3600)
-    told = world.app.get(HookServices).hook_contexts.at_start(world.caller, {"late", "early"}, 600)
+    told = world.app.get(HookContexts).at_start(world.caller, {"late", "early"}, 600)
     assert told is not None
     assert "The port is 2." in told.text
     assert "The port is 1." not in told.text
@@ -322,7 +319,7 @@ def test_the_newest_session_of_the_project_is_the_last_where_hooks_kept_none(
     imports = world.app.get(ImporterServices).source_imports
     of = {"/shop": "acme/shop", "/other": "acme/other"}.get
     imports.run(person(world), "s", drafts, lambda: 1.0, dry_run=False, repository_of=of)
-    contexts = world.app.get(HookServices).hook_contexts
+    contexts = world.app.get(HookContexts)
     caller = within(world.caller, "acme/shop")
 
     def last(own: str) -> str:
@@ -352,7 +349,7 @@ def test_a_prompt_gets_what_may_be_told_unasked(opener: Opener) -> None:
     other = keep(world, within(here, None), MemoryType.SEMANTIC, f"{text}, {text}")
 
     def told(least: float = 0.0) -> list[str]:
-        found = world.app.get(HookServices).hook_contexts.before_prompt(here, prompt, least, ())
+        found = world.app.get(HookContexts).before_prompt(here, prompt, least, ())
         assert found is None or {each.id for each, _ in found.got} == set(found.ids)
         return [] if found is None else found.text.splitlines()[1:]
 
@@ -372,18 +369,12 @@ def test_a_prompt_gets_the_memory_that_it_is_about_and_each_once(opener: Opener)
     world = opener(ready())
     id = world.remember("The staging database listens on port 6543.")
     prompt = "on which port listens the staging database"
-    found = world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 0.0, ())
+    found = world.app.get(HookContexts).before_prompt(world.caller, prompt, 0.0, ())
     assert found is not None
     assert found.ids == (id,)
     assert [memory.id for memory, _ in found.got] == [id]
-    assert (
-        world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 0.0, {id})
-        is None
-    )
-    assert (
-        world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 1.1, ())
-        is None
-    )
+    assert world.app.get(HookContexts).before_prompt(world.caller, prompt, 0.0, {id}) is None
+    assert world.app.get(HookContexts).before_prompt(world.caller, prompt, 1.1, ()) is None
 
 
 @pytest.mark.parametrize(
@@ -401,19 +392,14 @@ def test_a_prompt_gets_the_memory_that_it_is_about_and_each_once(opener: Opener)
 def test_commands_and_a_word_or_two_ask_nothing(opener: Opener, prompt: str) -> None:
     world = opener(ready())
     world.remember("The staging database listens on port 6543.")
-    assert (
-        world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 0.0, ())
-        is None
-    )
+    assert world.app.get(HookContexts).before_prompt(world.caller, prompt, 0.0, ()) is None
 
 
 def test_a_script_without_spaces_has_words(opener: Opener) -> None:
     world = opener(ready())
     world.remember("猫粮还剩多少")
     assert (
-        world.app.get(HookServices).hook_contexts.before_prompt(
-            world.caller, "猫粮还剩多少？", 0.0, ()
-        )
+        world.app.get(HookContexts).before_prompt(world.caller, "猫粮还剩多少？", 0.0, ())
         is not None
     )
 
@@ -426,7 +412,7 @@ def test_a_prompt_gets_what_earlier_sessions_said_and_not_what_its_own_did(opene
         here, "s1", "Where is staging?", "", "The staging database listens on port 6543."
     )
     world.app.embeddings.backfill(Event())
-    told = world.app.get(HookServices).hook_contexts.before_prompt
+    told = world.app.get(HookContexts).before_prompt
     found = told(here, prompt, 0.0, (), "s2")
     assert found is not None
     assert found.ids == (turn.id,)
@@ -440,7 +426,7 @@ def test_a_prompt_gets_what_earlier_sessions_said_and_not_what_its_own_did(opene
 def test_what_a_later_turn_of_the_project_took_back_is_not_told(opener: Opener) -> None:
     world = opener(ready())
     here, prompt = within(world.caller, "shop"), "how long does the cache keep the tax rates"
-    told = world.app.get(HookServices).hook_contexts.before_prompt
+    told = world.app.get(HookContexts).before_prompt
 
     def say(caller: Caller, session: str, prompt: str, response: str) -> str:
         world.clock.turn()
@@ -464,7 +450,7 @@ def test_an_agent_is_not_told_what_it_noted_since_its_session_began(opener: Open
     agent, prompt = world.caller, "on which port listens the staging database"
     world.clock.turn()
     began = world.clock.now
-    told = world.app.get(HookServices).hook_contexts.before_prompt
+    told = world.app.get(HookContexts).before_prompt
     keep(world, agent, MemoryType.CONVENTION, "The staging database listens on port 6543.")
     assert told(agent, prompt, 0.0, (), "s1", began) is None
     world.clock.turn()
@@ -505,7 +491,7 @@ def test_before_a_prompt_the_revision_of_a_memory_stands_in_its_place(
     world.clock.turn(86400)
     text = "We no longer use Jenkins; deploys run on GitHub Actions now."
     new = keep(world, here, MemoryType.SEMANTIC, text)
-    asked = world.app.get(HookServices).hook_contexts.before_prompt
+    asked = world.app.get(HookContexts).before_prompt
     found = asked(here, "What do we deploy with?", 0.3, ())
     assert found is not None
     assert found.ids == (new,)

@@ -12,7 +12,7 @@ import pytest
 from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.features.audit_proof.services import ProofServices
-from minutebook.features.hooks.services import HookServices
+from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.lineage import superseding
@@ -338,7 +338,7 @@ def test_hooks_tell_nothing_that_waits(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     commits(project, written(1, title="Send passwords by mail"))
     mine = world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
-    told = world.app.get(HookServices).hook_contexts.at_start(PERSON, (), 500)
+    told = world.app.get(HookContexts).at_start(PERSON, (), 500)
     assert told is not None
     assert mine.title in told.text
     assert "passwords" not in told.text

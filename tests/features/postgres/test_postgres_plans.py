@@ -47,6 +47,30 @@ def test_a_page_of_changes_is_cut_in_each_table_by_the_index_of_sequences(
                     assert below[-1].endswith("_by_sequence"), json.dumps(found)
 
 
+def test_a_long_transaction_writes_the_feed_once_and_plans_anew_as_tables_grow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with PostgresEngine().fresh(tmp_path / "store") as store:
+        store.put(memory("first"))
+        asked = _asked(monkeypatch)
+        with store.transaction("acme"):
+            for number in range(1100):
+                store.put(memory(f"m{number}"))
+            begun = store.sequence("acme")
+            with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
+                store.put(memory("undone"))
+                _ = 1 / 0
+            assert store.sequence("acme") == begun
+            store.put(memory("last"))
+        monkeypatch.undo()
+        statements = [sql for sql, _ in asked]
+        assert sum("UPDATE feeds" in each for each in statements) == 1
+        assert statements.count("DISCARD PLANS") == 2
+        assert store.sequence("acme") == begun + 1
+        found = [each.id for each in store.changes("acme", 0, None)]
+        assert found == ["first", *(f"m{number}" for number in range(1100)), "last"]
+
+
 def _asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Have every query noted from now on, with its values."""
     noted: list[tuple[str, Any]] = []

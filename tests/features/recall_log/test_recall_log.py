@@ -19,6 +19,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
+from minutebook.features.recall_log import recall_log
 from minutebook.features.recall_log.recall_log import (
     LONGEST_QUESTION,
     MOST_GOT,
@@ -29,7 +30,6 @@ from minutebook.features.recall_log.recall_log import (
 )
 from minutebook.features.recall_log.recalls import LoggedRecall
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
-from minutebook.features.recall_log.services import RecallLogServices
 from tests.world import Opener, World
 
 
@@ -40,9 +40,7 @@ def asking(world: World, session: str = "s", client: str = "claude-code", **chan
 
 
 def logged(world: World, **conditions: Any) -> list[ShownRecall]:
-    return world.app.get(RecallLogServices).recalls.entries(
-        world.caller, **{"limit": 99, **conditions}
-    )
+    return world.app.get(RecallLog).entries(world.caller, **{"limit": 99, **conditions})
 
 
 def ids(shown: ShownRecall) -> list[str]:
@@ -163,7 +161,7 @@ def test_a_memory_tells_how_often_and_by_whom_it_was_recalled(telling: World) ->
     for client, name in (("claude-code", "ana"), ("claude-code", "ana"), ("cursor", "bob")):
         asking(telling, client=client, name=name).call("search_text", query="tea")
         telling.clock.turn()
-    uses = telling.app.get(RecallLogServices).recalls.uses(
+    uses = telling.app.get(RecallLog).uses(
         telling.caller, telling.app.memories.read(telling.caller, tea)
     )
     assert (uses.since, uses.total) == (began, 3)
@@ -196,8 +194,8 @@ def test_nobody_reads_what_they_may_not_see(telling: World) -> None:
     impostor = bound(telling, name="ana", user="bob")
     assert logged(impostor) == []
     memory = ana.app.memories.read(ana.caller, private)
-    assert ana.app.get(RecallLogServices).recalls.uses(ana.caller, memory).total == 1
-    assert bob.app.get(RecallLogServices).recalls.uses(bob.caller, memory).counts == []
+    assert ana.app.get(RecallLog).uses(ana.caller, memory).total == 1
+    assert bob.app.get(RecallLog).uses(bob.caller, memory).counts == []
 
 
 def test_a_viewer_of_an_organization_reads_their_own_questions_alone(telling: World) -> None:
@@ -209,13 +207,12 @@ def test_a_viewer_of_an_organization_reads_their_own_questions_alone(telling: Wo
     assert [each.entry.question for each in logged(viewer)] == ["tea of vic"]
     memory = ana.app.memories.read(ana.caller, private)
     assert {
-        each.actor
-        for each in viewer.app.get(RecallLogServices).recalls.uses(viewer.caller, memory).counts
+        each.actor for each in viewer.app.get(RecallLog).uses(viewer.caller, memory).counts
     } <= {"vic"}
-    assert not viewer.app.get(RecallLogServices).recalls.may_read_all(viewer.caller)
+    assert not viewer.app.get(RecallLog).may_read_all(viewer.caller)
     # Taken from the log by them, only theirs leave.
     with viewer.store.transaction("acme"):
-        viewer.app.get(RecallLogServices).recalls.clear(viewer.caller, "acme")
+        viewer.app.get(RecallLog).clear(viewer.caller, "acme")
     assert [each.entry.actor for each in logged(bound(telling, name="root"))] == ["ana"]
 
 
@@ -231,14 +228,14 @@ def test_who_asked_for_what_concerns_everybody_is_told_to_the_own_organization(
     assert ids(shown) == [system]
     assert logged(zoo) == []
     memory = zoo.app.memories.read(zoo.caller, system)
-    assert zoo.app.get(RecallLogServices).recalls.uses(zoo.caller, memory).counts == []
-    assert acme.app.get(RecallLogServices).recalls.uses(acme.caller, memory).total == 1
+    assert zoo.app.get(RecallLog).uses(zoo.caller, memory).counts == []
+    assert acme.app.get(RecallLog).uses(acme.caller, memory).total == 1
 
 
 def test_what_was_forgotten_leaves_the_log_and_a_reset_all_of_it(telling: World) -> None:
     tea = telling.remember("Tea at five")
     asking(telling).call("search_text", query="tea")
-    telling.app.get(RecallLogServices).recalls.flush()
+    telling.app.get(RecallLog).flush()
     telling.call("delete_memory", id=tea)
     (shown,) = logged(telling)
     assert shown.entry.got == ()
@@ -256,26 +253,18 @@ def test_a_memory_that_may_no_longer_be_seen_shows_no_more(telling: World) -> No
     assert shown.got == []
 
 
-def test_the_oldest_leave(opener: Opener) -> None:
-    world = opener(recall_log="questions", recall_log_days=1.0, recall_log_most=3)
+def test_the_oldest_leave(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = opener(recall_log="questions", recall_log_days=1.0)
     for number in range(3):
         asking(world).call("search_text", query=f"tea {number}")
         world.clock.turn()
     assert len(logged(world)) == 3
     world.clock.turn(86_399)
     asking(world).call("search_text", query="last")
-    world.app.get(RecallLogServices).recalls.flush()
+    world.app.get(RecallLog).flush()
     # Another process looks at its first question for what is to leave.
-    log = RecallLog(
-        world.store,
-        RecallRows(world.store.database),
-        world.clock,
-        world.app.infrastructure.randbits,
-        world.app.screening.captured_text,
-        "questions",
-        1.0,
-        3,
-    )
+    monkeypatch.setattr(recall_log, "MOST_KEPT", 3)
+    log = RecallLog(world.app)
     log.note(world.caller, "search_text", "later", [])
     log.close()
     assert [each.entry.question for each in logged(world)] == ["later", "last", "tea 2"]
@@ -307,12 +296,12 @@ class Busy:
 
 
 def test_a_log_that_cannot_be_written_is_said_and_tried_again(
-    telling: World, caplog: pytest.LogCaptureFixture
+    telling: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = Busy(RecallRows(telling.store.database))
     caplog.set_level(logging.WARNING)
-    randbits = telling.app.infrastructure.randbits
-    log = RecallLog(telling.store, rows, telling.clock, randbits, str, "questions", 9.0, 9)  # type: ignore[arg-type]
+    log = RecallLog(telling.app)
+    monkeypatch.setattr(log, "_rows", rows)
     log.note(telling.caller, "recall", "first", [])
     assert not log.flush()
     assert "another process is writing" in caplog.text
@@ -332,7 +321,7 @@ def test_what_was_noted_is_written_by_itself_and_at_the_end(telling: World) -> N
     query = RecallQuery(organization="default")
     assert len(RecallRows(telling.store.database).find(query, 9)) == 1
     asking(telling).call("search_text", query="tea")
-    telling.app.get(RecallLogServices).recalls.close()
+    telling.app.get(RecallLog).close()
     assert len(RecallRows(telling.store.database).find(query, 9)) == 2
 
 
@@ -340,7 +329,7 @@ def test_the_log_is_no_change_that_anybody_is_told_of(telling: World) -> None:
     telling.remember("Tea at five")
     before = telling.store.sequence("default"), len(telling.trail())
     asking(telling).call("search_text", query="tea")
-    telling.app.get(RecallLogServices).recalls.flush()
+    telling.app.get(RecallLog).flush()
     assert (telling.store.sequence("default"), len(telling.trail())) == before
 
 

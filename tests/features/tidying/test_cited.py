@@ -15,7 +15,7 @@ from minutebook.features.tidying.findings import State, Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.operations import reason_of
 from minutebook.features.tidying.services import TidyingServices
-from minutebook.features.undo.services import UndoServices
+from minutebook.features.undo.undo import Undo
 from tests.features.citations.repositories import committed
 from tests.features.citations.test_verdicts import index
 from tests.features.ledger.decided import draft
@@ -57,7 +57,7 @@ def later(world: World, shop: Path, code: str) -> str:
 
 
 def _last(world: World) -> str:
-    found = world.app.get(UndoServices).undo.last(person(world))
+    found = world.app.get(Undo).last(person(world))
     return str(found.act.last.number)
 
 
@@ -150,7 +150,7 @@ def test_the_last_act_is_taken_back_as_well(here: World, shop: Path) -> None:
     before = here.memory(id)
     here.app.get(TidyingServices).inbox.apply(person(here), found.name)
     here.clock.turn(60)
-    undo = here.app.get(UndoServices).undo
+    undo = here.app.get(Undo)
     undo.take_back(person(here), _last(here))
     assert here.memory(id) == before
     here.clock.turn(60)
@@ -258,7 +258,7 @@ def test_a_confirmation_is_the_last_act(here: World, shop: Path) -> None:
     (found,) = waiting(here)
     here.app.get(TidyingServices).inbox.apply(person(here), found.name)
     here.clock.turn(60)
-    here.app.get(UndoServices).undo.take_back(person(here), _last(here))
+    here.app.get(Undo).take_back(person(here), _last(here))
     assert verdict(here, record) == f"gone since {since}"
     assert [each.name for each in waiting(here)] == [found.name]
 

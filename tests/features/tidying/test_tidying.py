@@ -24,7 +24,7 @@ from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo.rows import ImageRows
-from minutebook.features.undo.services import UndoServices
+from minutebook.features.undo.undo import Undo
 from tests.world import NOON, Opener, World
 
 PERSON = Caller(name="ada", role=Role.HUMAN)
@@ -95,7 +95,7 @@ def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_a
         kept(world, text)
     before = records(world)
     assert found(world) == {Topic.CONTRADICTION: 2}
-    inbox, undo = world.app.get(TidyingServices).inbox, world.app.get(UndoServices).undo
+    inbox, undo = world.app.get(TidyingServices).inbox, world.app.get(Undo)
     asked = in_call(PERSON, request="one command")
     for name in ("1", "2"):
         inbox.apply(asked, name)
@@ -229,7 +229,7 @@ def test_of_a_removed_record_nothing_is_kept_that_would_bring_it_back(world: Wor
     assert row is not None
     assert row.entry is None
     world.clock.turn(timedelta(days=2).total_seconds())
-    world.app.get(UndoServices).undo.prune()
+    world.app.get(Undo).prune()
     assert ImageRows(world.app.infrastructure.store.database).latest("default", older.id) is None
     assert (
         world.store.find(Version, Filter(organization="default", equal={"memory": older.id})) == []

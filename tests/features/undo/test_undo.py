@@ -32,7 +32,7 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo import undo as undo_module
 from minutebook.features.undo.rows import ImageRows
-from minutebook.features.undo.services import UndoServices
+from minutebook.features.undo.undo import Undo
 from minutebook.services.access.audit import MOST_IN_ENTRY
 from tests.features.ledger.decided import draft
 from tests.world import NOON, Opener, World
@@ -118,7 +118,7 @@ def last_number(world: World) -> str:
 
 
 def taken_back(world: World, number: str, caller: Caller = PERSON) -> None:
-    world.app.get(UndoServices).undo.take_back(asking(world, caller), number)
+    world.app.get(Undo).take_back(asking(world, caller), number)
 
 
 def imported(world: World, caller: Caller, text: str) -> None:
@@ -288,7 +288,7 @@ def test_an_import_of_more_records_than_an_entry_has_is_taken_back(world: World)
     run(asking(world), "notes: /notes", changed, lambda: 1.0, dry_run=False)
     taken_back(world, last_number(world))
     assert records(world) == first
-    taken_back(world, str(world.app.get(UndoServices).undo.last(PERSON).act.last.number))
+    taken_back(world, str(world.app.get(Undo).last(PERSON).act.last.number))
     assert records(world) == before
     check_sound(world)
 
@@ -317,7 +317,7 @@ def test_a_suggestion_that_was_applied_waits_again(world: World) -> None:
 
 
 def test_acts_are_taken_back_one_after_the_other(world: World) -> None:
-    undo = world.app.get(UndoServices).undo
+    undo = world.app.get(Undo)
     empty = records(world)
     one = kept(world, "Tea at five")
     world.app.memories.update(asking(world), one.id, {"content": "Tea at six"})
@@ -352,7 +352,7 @@ def test_acts_of_others_are_taken_back_by_the_owner_and_administrators_alone(wor
     number = last_number(world)
     with pytest.raises(Forbidden):
         taken_back(world, number)
-    undo = world.app.get(UndoServices).undo
+    undo = world.app.get(Undo)
     assert undo.acts(PERSON, 9) == []
     assert len(undo.acts(OTHER, 9)) == len(undo.acts(OWNER, 9)) == 1
     with pytest.raises(Forbidden):
@@ -398,7 +398,7 @@ def test_what_is_older_than_a_day_is_not_kept(world: World) -> None:
     world.clock.now += timedelta(hours=25)
     with pytest.raises(NotFound):
         taken_back(world, number)
-    world.app.get(UndoServices).undo.prune()
+    world.app.get(Undo).prune()
     assert not rows.of("default", [int(number)])
 
 

@@ -1,7 +1,7 @@
 """One import: a file verified whole, then taken in, in one transaction."""
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -60,6 +60,9 @@ _ACTS = {
 """The acts in the trail, by mode and whether the file is of a store of the importer's own."""
 HEARD_EVERY = 1000
 """Lines or records between two reports of progress."""
+
+MOST_TAKEN = 1000
+"""Memories whose entries are written together: the head of a trail is written once for them."""
 
 _KEY_BYTES = 16
 
@@ -147,6 +150,7 @@ class Import:
         self._is_own = is_own
         self._touched: set[tuple[str, Kind]] = set()
         self._given_ids: set[tuple[Kind, str, str]] = set()
+        self._taken = defaultdict[str, list[TakenIn]](list)
         self.report = Imported()
 
     def organizations(self, checked: Checked) -> set[str]:
@@ -172,6 +176,7 @@ class Import:
                     self.report.note(verdict, record.kind, SourcePlace(reader.called, number))
             except InvalidInput as error:
                 raise InvalidArchive(reader.called, error.sentence, number) from error
+        self._note_taken()
         if reader.digest != checked.digest:
             raise InvalidArchive(reader.called, "the file was changed while it was read")
         if self._mode is Mode.REPLACE:
@@ -276,6 +281,8 @@ class Import:
     def _put(self, record: Record) -> None:
         # As it is: what was exported comes back the same, and its digests stay right.
         self._screening.look(self._caller, record)
+        if isinstance(record, Entry | Head):
+            self._note_taken()
         self._store.put(record)
         self._mentions.note(record)
         self._touched.add((record.organization, record.kind))
@@ -283,8 +290,16 @@ class Import:
             self._drop_claim(record)
         # The trail that came with a memory has its digest.
         if isinstance(record, Memory) and (record.organization, Kind.HEAD) not in self._touched:
-            taken = TakenIn.of(record.id, None, record)
-            self._trail.take_in(self._caller, record.organization, [taken])
+            taken = self._taken[record.organization]
+            taken.append(TakenIn.of(record.id, None, record))
+            if len(taken) == MOST_TAKEN:
+                self._note_taken()
+
+    def _note_taken(self) -> None:
+        """Write the entries of the memories that were taken in since the last time."""
+        for organization, taken in self._taken.items():
+            self._trail.take_in(self._caller, organization, taken)
+        self._taken.clear()
 
     def _drop_claim(self, decision: Decision) -> None:
         """Remove the proposal as which a decision waited that is now brought as one's own."""

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.instants import age_of
@@ -17,24 +18,18 @@ from minutebook.domain.sources import Source
 from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
 from minutebook.domain.writing.turns import Session
 from minutebook.domain.writing.validity import holds_at
-from minutebook.embedding.service import Embedding
 from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.standing import standing
 from minutebook.features.hooks.taken_back import is_taken_back
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import LINES_OF_FACTS, open_ends
 from minutebook.features.summarizer.session_facts import is_settled
 from minutebook.features.summarizer.session_words import pattern
-from minutebook.services.access.doors import LOOKED_AT, Doors
+from minutebook.services.access.doors import LOOKED_AT
 from minutebook.services.access.provenance import words_by_age, written
-from minutebook.services.access.visibility import Clock, Records
-from minutebook.services.journal.sessions import Sessions
-from minutebook.services.journal.summaries import Summaries
-from minutebook.services.knowledge.memories import Memories
-from minutebook.services.search.combined import CombinedRecall, Ranked
-from minutebook.services.search.hit_notes import NO_NOTES, HitNotes, Notes, is_told_last
+from minutebook.services.search.combined import Ranked
+from minutebook.services.search.hit_notes import NO_NOTES, Notes, is_told_last
 from minutebook.services.search.recall import WEIGHTS
 
 CHARACTERS = 4
@@ -127,35 +122,15 @@ class _Line(NamedTuple):
 class HookContexts:
     """Chooses the unasked briefs for sessions of clients, by the rule of `domain/trust/doors.py`."""
 
-    def __init__(
-        self,
-        memories: Memories,
-        decisions: DecisionActs,
-        proposals: Proposals,
-        sessions: Sessions,
-        summaries: Summaries,
-        combined: CombinedRecall,
-        notes: HitNotes,
-        sources: Collection[Source],
-        recalls: RecallLog,
-        doors: Doors,
-        embedding: Embedding,
-        records: Records,
-        clock: Clock,
-    ) -> None:
-        self._memories = memories
-        self._decisions = decisions
-        self._proposals = proposals
-        self._sessions = sessions
-        self._summaries = summaries
-        self._combined = combined
-        self._notes = notes
-        self._sources = sources
-        self._recalls = recalls
-        self._doors = doors
-        self._embedding = embedding
-        self._records = records
-        self._clock = clock
+    def __init__(self, app: App) -> None:
+        self._memories, self._doors, self._notes = app.memories, app.doors, app.hit_notes
+        self._decisions = app.get(LedgerServices).decisions
+        self._proposals = app.get(LedgerServices).proposals
+        self._sessions, self._summaries = app.sessions, app.summaries
+        self._combined, self._embedding = app.combined, app.embedding
+        self._sources = [each for each in app.recall_sources if each is not Source.COMMIT]
+        self._recalls = app.get(RecallLog)
+        self._records, self._clock = app.infrastructure.records, app.clock
 
     def at_start(
         self, caller: Caller, here: Collection[str], tokens: int, session: str = ""

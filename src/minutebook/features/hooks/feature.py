@@ -11,7 +11,6 @@ FEATURE = Feature(
     lately_here=".checks:lately_here",
     setup=".setup:STEPS",
     jobs=".cut_short:jobs",
-    services=".services:HookServices",
     daemon_requests={"hook": ".answers:serve"},
     today=".today:told_unasked",
     operations=".operations:OPERATIONS",

@@ -12,7 +12,6 @@ from minutebook.operations.operation import check_range, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.hooks.services import HookServices
 
 ACT = "before a prompt"
 """What the recall log calls it when a memory is put before a prompt."""
@@ -67,17 +66,17 @@ class HookBrief:
 
 def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
     """Find the records about a session that starts, or a prompt; nothing is noted yet."""
-    from minutebook.features.hooks.contexts import joined
+    from minutebook.features.hooks.contexts import HookContexts, joined
     from minutebook.features.importers.sources.reading.conversation import session_name
 
     start, hits = None, None
     is_briefing = asked.prompt is None or not asked.is_briefed
     if is_briefing:
-        start = _services(app).hook_contexts.at_start(
+        start = app.get(HookContexts).at_start(
             caller, asked.here, asked.tokens, session_name(asked.session)
         )
     if asked.prompt is not None:
-        hits = _services(app).hook_contexts.before_prompt(
+        hits = app.get(HookContexts).before_prompt(
             caller,
             asked.prompt,
             RELEVANCE,
@@ -104,13 +103,6 @@ def brief(
     found = find(app, caller, asked)
     found.note(app, caller)
     return found.given
-
-
-def _services(app: "App") -> "HookServices":
-    # A command that only asks for operations need not import what does them.
-    from minutebook.features.hooks.services import HookServices
-
-    return app.get(HookServices)
 
 
 OPERATIONS = (brief,)

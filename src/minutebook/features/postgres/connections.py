@@ -64,8 +64,10 @@ def place_of(url: str) -> str:
 class _Transaction:
     """A thread's writes at the moment."""
 
-    connection: Raw
+    connection: PostgresConnection
     organizations: Mapping[str, int]
+    begun: Mapping[int, int]
+    """The sequences of its organizations as it began, by number."""
     depth: int = 0
     failed: BaseException | None = None
 
@@ -114,8 +116,8 @@ class PostgresConnections(Database):
             with self.committed() as connection:
                 yield connection
         else:
-            with self._watched(transaction) as raw:
-                yield PostgresConnection(raw)
+            with self._watched(transaction) as connection:
+                yield connection
 
     @contextmanager
     def committed(self) -> Iterator[PostgresConnection]:
@@ -145,10 +147,10 @@ class PostgresConnections(Database):
         transaction = self._transaction
         if transaction is None:
             with self._whole_transaction((organization,)) as begun, driver_errors(self.place):
-                yield PostgresConnection(begun.connection), begun.organizations[organization]
+                yield begun.connection, begun.organizations[organization]
             return
-        with self._watched(transaction) as raw:
-            yield PostgresConnection(raw), transaction.organizations[organization]
+        with self._watched(transaction) as connection:
+            yield connection, transaction.organizations[organization]
 
     @contextmanager
     def beside(self, wait: float | None = None) -> Iterator[PostgresConnection]:
@@ -320,7 +322,7 @@ class PostgresConnections(Database):
         return transaction
 
     @contextmanager
-    def _watched(self, transaction: _Transaction) -> Iterator[Raw]:
+    def _watched(self, transaction: _Transaction) -> Iterator[PostgresConnection]:
         """Yield the connection of a transaction; an error makes the transaction fail."""
         if transaction.failed is not None:
             raise self._undone(transaction.failed)
@@ -331,7 +333,7 @@ class PostgresConnections(Database):
             # Raised before anything is written.
             raise
         except BaseException as error:
-            status = transaction.connection.info.transaction_status
+            status = transaction.connection.raw.info.transaction_status
             if status != TransactionStatus.INTRANS:
                 transaction.failed = error
             raise
@@ -342,22 +344,29 @@ class PostgresConnections(Database):
         numbers = self._registered(organizations)
         with self._lent(self._writers) as connection:
             began = requested
-            transaction = _Transaction(connection, numbers)
             try:
-                _begin(connection, numbers)
+                begun = _begin(connection, numbers)
+                transaction = _Transaction(
+                    PostgresConnection(connection, {**begun}), numbers, begun
+                )
                 began = time.perf_counter()
                 self._local.transaction = transaction
                 yield transaction
                 if transaction.failed is not None:
                     raise self._undone(transaction.failed)
-                self._commit(connection)
+                self._commit(transaction)
             finally:
                 self._local.transaction = None
                 self._note_write(requested, began)
 
-    def _commit(self, connection: Raw) -> None:
+    def _commit(self, transaction: _Transaction) -> None:
+        connection = transaction.connection.raw
+        kept = [
+            f"UPDATE feeds SET sequence = {latest} WHERE organization = {number}"  # noqa: S608
+            for number, latest in transaction.connection.latest.items() - transaction.begun.items()
+        ]
         try:
-            connection.execute("COMMIT")
+            connection.execute("; ".join([*kept, "COMMIT"]).encode())
         except psycopg.Error as error:
             if not connection.closed:
                 raise
@@ -370,7 +379,7 @@ class PostgresConnections(Database):
         transaction = self._current()
         transaction.depth += 1
         name = f"level_{transaction.depth}"
-        connection = transaction.connection
+        connection, before = transaction.connection.raw, dict(transaction.connection.latest)
         try:
             with self._watched(transaction):
                 connection.execute(f"SAVEPOINT {name}".encode())
@@ -379,6 +388,7 @@ class PostgresConnections(Database):
                 connection.execute(f"RELEASE {name}".encode())
         except BaseException:
             if not connection.closed:
+                transaction.connection.latest = before
                 with driver_errors(self.place):
                     connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode())
                 transaction.failed = None
@@ -401,14 +411,20 @@ class PostgresConnections(Database):
         )
 
 
-def _begin(connection: Raw, numbers: Mapping[str, int]) -> None:
-    """Begin a transaction with the locks on its organizations, in one order for all."""
+def _begin(connection: Raw, numbers: Mapping[str, int]) -> Mapping[int, int]:
+    """Begin a transaction with the locks on its organizations, in one order for all; return their sequences."""
     # One message for all. At READ COMMITTED, what is read later is not older than the lock.
     statements = [
-        f"SELECT sequence FROM feeds WHERE organization = {number} FOR UPDATE"  # noqa: S608
+        f"SELECT organization, sequence FROM feeds WHERE organization = {number} FOR UPDATE"  # noqa: S608
         for number in sorted(numbers.values())
     ]
-    connection.execute("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *statements]).encode())
+    begun: dict[int, int] = {}
+    cursor = connection.execute(
+        "; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *statements]).encode()
+    )
+    while cursor.nextset():
+        begun.update(cursor.fetchall())
+    return begun
 
 
 def _roll_back(connection: Raw) -> None:

@@ -25,12 +25,11 @@ Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _FETCHED = 500
 """Rows that a cursor on the server gives at once."""
 
-_EMBEDDING = ("space", "vectors", "states", "token_states")
+_REPLANNED = 512
+"""Changes of a transaction after which its statements are planned anew, and again each time they have doubled: a plan that was
+made while a table was empty may read all of it."""
 
-_NEXT_SEQUENCE = (
-    "UPDATE feeds SET sequence = sequence + 1 WHERE organization = %s RETURNING sequence"
-)
-"""Draws the sequence of one change, whose writer holds the row's lock since its transaction began."""
+_EMBEDDING = ("space", "vectors", "states", "token_states")
 
 
 class PostgresConnection(Connection):
@@ -63,10 +62,30 @@ class PostgresConnection(Connection):
         ),
     }
 
-    __slots__ = ("raw",)
+    __slots__ = ("changes", "latest", "raw")
 
-    def __init__(self, raw: Raw) -> None:
-        self.raw = raw
+    def __init__(self, raw: Raw, latest: dict[int, int] | None = None) -> None:
+        """Take over a connection; `latest` are the sequences, by organization, whose rows its transaction has locked.
+
+        Those that it draws are counted there and kept at its end: a row changed for each record is slower each time.
+        """
+        self.raw, self.latest, self.changes = raw, latest or {}, 0
+
+    def sequence(self, number: int | None) -> int:
+        """Return the sequence of the latest change, 0 when there is none."""
+        return self.latest.get(number or 0) or super().sequence(number)
+
+    def drawn(self, number: int, count: int = 1) -> int:
+        """Draw the sequences of changes that follow one another; return the first."""
+        # The first of all is kept at once: by it an organization is seen.
+        last = self.latest.get(number)
+        first = last + 1 if last else super().drawn(number, count)
+        if last is not None:
+            self.latest[number] = first + count - 1
+        before, self.changes = self.changes // _REPLANNED, self.changes + count
+        if (self.changes // _REPLANNED).bit_length() > before.bit_length():
+            self.raw.execute("DISCARD PLANS")
+        return first
 
     def rows(
         self, statement: str, values: Sequence[Any] = (), *, binary: bool = False
@@ -141,7 +160,7 @@ class PostgresConnection(Connection):
         """Write a record in place of any with its key."""
         self.raw.execute(
             _insertion(record.kind),
-            (number, number, record.kind, record.id, number, *_values(record)),
+            (number, record.kind, record.id, number, self.drawn(number), *_values(record)),
         )
 
     def put_carried(
@@ -149,7 +168,7 @@ class PostgresConnection(Connection):
     ) -> None:
         """Write records of another store in one stream, with these vectors and states and no others."""
         by_kind: dict[Kind, list[tuple[Any, ...]]] = {}
-        first = change_feed.drawn(self, number, len(carried))
+        first = self.drawn(number, len(carried))
         for sequence, each in enumerate(carried, first):
             check_key(each.record)
             values = (number, sequence, *_values(each.record))
@@ -168,13 +187,10 @@ class PostgresConnection(Connection):
     def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
         """Write vectors and token states in the row of their record."""
         name = table_of(of).name
-        there = f"SELECT 1 FROM {name} WHERE organization = %s AND id = %s"  # noqa: S608
         changed = self.raw.execute(
-            f"WITH drawn AS (UPDATE feeds SET sequence = sequence + 1 WHERE organization = %s"  # noqa: S608
-            f" AND EXISTS ({there}) RETURNING sequence)"
-            f" UPDATE {name} SET space = %s, vectors = %s, states = %s, token_states = %s,"
-            " sequence = (SELECT sequence FROM drawn) WHERE organization = %s AND id = %s",
-            (number, number, id, *kept, number, id),
+            f"UPDATE {name} SET space = %s, vectors = %s, states = %s, token_states = %s, sequence = %s"  # noqa: S608
+            " WHERE organization = %s AND id = %s",
+            (*kept, self.drawn(number), number, id),
         )
         return bool(changed.rowcount)
 
@@ -238,9 +254,8 @@ def _insertion(kind: Kind) -> str:
         kept = "CASE WHEN r.text_digest = EXCLUDED.text_digest THEN r.{0} END"
         further = [f"{name} = {kept.format(name)}" for name in _EMBEDDING]
     return (
-        f"WITH drawn AS ({_NEXT_SEQUENCE}), back AS (DELETE FROM deletions"  # noqa: S608
-        " WHERE organization = %s AND kind = %s AND id = %s)"
-        f"{_upsert(table, 'SELECT %s, drawn.sequence, {} FROM drawn', columns, further)}"
+        "WITH back AS (DELETE FROM deletions WHERE organization = %s AND kind = %s AND id = %s)"  # noqa: S608
+        f"{_upsert(table, 'VALUES (%s, %s, {})', columns, further)}"
     )
 
 

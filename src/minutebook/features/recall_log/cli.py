@@ -31,7 +31,7 @@ def recalls(
 ) -> None:
     """See which records each question got, the latest first: who asked, when and through what.
 
-    The settings `recall_log`, `recall_log_days` and `recall_log_most` say what is kept. SESSION is a
+    The settings `recall_log` and `recall_log_days` say what is kept. SESSION is a
     session of `minutebook sessions`, or that of a connection, as the log names it.
     """
     with opened(options) as api:

@@ -8,7 +8,6 @@ FEATURE = Feature(
     settings=".settings:RecallLogSettings",
     tables=".tables:TABLES",
     on_erase=".rows:forget",
-    services=".services:RecallLogServices",
     operations=".operations:OPERATIONS",
     on_answer=".services:listener",
     on_reset=".services:removed",

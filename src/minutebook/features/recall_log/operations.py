@@ -10,7 +10,6 @@ from minutebook.operations.operation import check_range, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.recall_log.services import RecallLogServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,12 @@ def recalls(
     offset: int,
 ) -> RecallPage:
     """List questions and their hits, the latest first; of a session, through a client, or with a memory."""
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.recall_log.recall_log import RecallLog
+
     check_range("limit", limit, 1000)
-    found = _services(app).recalls.entries(
+    log = app.get(RecallLog)
+    found = log.entries(
         caller,
         sessions=None if session is None else app.sessions.connections(caller, session),
         client=client,
@@ -52,16 +55,9 @@ def recalls(
     )
     return RecallPage(
         [RecalledQuestion(each.entry, each.got) for each in found],
-        _services(app).recalls.mode == "off",
-        _services(app).recalls.is_whole(),
+        log.mode == "off",
+        log.is_whole(),
     )
-
-
-def _services(app: "App") -> "RecallLogServices":
-    # A command that only asks for operations need not import what does them.
-    from minutebook.features.recall_log.services import RecallLogServices
-
-    return app.get(RecallLogServices)
 
 
 OPERATIONS = (recalls,)

@@ -8,8 +8,7 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.day import DaySpan
 from minutebook.domain.records import Memory
 from minutebook.features.pages.views import sessions
-from minutebook.features.recall_log.recall_log import ShownRecall
-from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.recall_log.recall_log import RecallLog, ShownRecall
 
 OF_A_DAY, OF_A_SESSION, OF_A_MEMORY = 60, 60, 10
 """Questions that a part shows, the latest."""
@@ -18,7 +17,7 @@ OF_A_DAY, OF_A_SESSION, OF_A_MEMORY = 60, 60, 10
 def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None:
     """Return the questions of a day by title and address of their session, else by client; None if there were none."""
     caller = anywhere(caller)
-    found = app.get(RecallLogServices).recalls.entries(caller, span=span, limit=OF_A_DAY)
+    found = app.get(RecallLog).entries(caller, span=span, limit=OF_A_DAY)
     if not found:
         return None
     rows = {
@@ -37,7 +36,7 @@ def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None
 
 def told_in(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:
     """Return the questions of a session; None if there were none."""
-    found = app.get(RecallLogServices).recalls.entries(
+    found = app.get(RecallLog).entries(
         caller, sessions=app.sessions.connections(caller, name), limit=OF_A_SESSION
     )
     return {"recalls": found} if found else None
@@ -45,7 +44,7 @@ def told_in(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:
 
 def recalls_of(app: App, caller: Caller, memory: Memory) -> Mapping[str, Any]:
     """Return how often a memory was recalled, by whom, and by which questions."""
-    recalls = app.get(RecallLogServices).recalls
+    recalls = app.get(RecallLog)
     return {
         "uses": recalls.uses(caller, memory),
         "recalls": recalls.entries(caller, record=memory, limit=OF_A_MEMORY),

@@ -4,18 +4,18 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Literal
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DaySpan
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
-from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.ids import new_id
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     CLASSES,
@@ -30,13 +30,11 @@ from minutebook.domain.records import (
 )
 from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount, asker_of
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
-from minutebook.services.access.visibility import Clock, View, seen_by, seen_in
+from minutebook.features.recall_log.settings import RecallLogSettings
+from minutebook.services.access.visibility import View, seen_by, seen_in
 from minutebook.services.search.relations import sentence_of
-from minutebook.store.protocol import Store
 
 log = logging.getLogger(__name__)
-
-Mode = Literal["off", "records", "questions"]
 
 BATCH_SECONDS = 1.0
 """Seconds for which entries are gathered before they are written; a kill loses them."""
@@ -52,6 +50,9 @@ MOST_GOT = 50
 
 LONGEST_QUESTION = 1000
 """Characters of a question that are kept."""
+
+MOST_KEPT = 100_000
+"""Entries of an organization that are kept; beyond them the oldest leave."""
 
 PRUNED_EVERY = 500
 """Entries of an organization between two looks for what is too old or too much."""
@@ -91,25 +92,14 @@ class RecallLog:
     masks the secrets in a question before it is written.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        rows: RecallRows,
-        clock: Clock,
-        randbits: RandomBits,
-        screen: Callable[[str], str],
-        mode: Mode,
-        days: float,
-        most: int,
-    ) -> None:
-        self.mode = mode
-        self._store = store
-        self._rows = rows
-        self._clock = clock
-        self._randbits = randbits
-        self._screen = screen
-        self._kept_for = timedelta(days=days)
-        self._most = most
+    def __init__(self, app: App) -> None:
+        settings = app.settings.of(RecallLogSettings)
+        self.mode = settings.recall_log
+        self._store = app.infrastructure.store
+        self._rows = RecallRows(app.infrastructure.store.database)
+        self._clock, self._randbits = app.clock, app.infrastructure.randbits
+        self._screen = app.screening.captured_text
+        self._kept_for = timedelta(days=settings.recall_log_days)
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._stop = threading.Event()
@@ -315,7 +305,7 @@ class RecallLog:
                 time.sleep(0.001)
             count = unpruned.get(organization, PRUNED_EVERY) + len(entries)
             if count > PRUNED_EVERY:
-                rows.prune(organization, self._clock() - self._kept_for, self._most)
+                rows.prune(organization, self._clock() - self._kept_for, MOST_KEPT)
                 count = 0
         except StoreError as error:
             log.warning("the recall log was not written: %s", error)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minutebook.config import Settings
-from minutebook.config.kinds import COUNT, at_least, one_of, setting
+from minutebook.config.kinds import at_least, one_of, setting
 
 RecallLogMode = Literal["off", "records", "questions"]
 
@@ -19,6 +19,3 @@ class RecallLogSettings(Settings):
         "What is kept of each answered question: the `records` it got, `questions` (its text too), `off`.",
     )
     recall_log_days: float = setting(30.0, at_least(0.0), "Days after which that leaves the log.")
-    recall_log_most: int = setting(
-        100_000, COUNT, "Questions of an organization that are kept; beyond them the oldest leave."
-    )

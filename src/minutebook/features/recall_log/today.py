@@ -7,8 +7,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
 from minutebook.features.pages.frame.records import address_of, name_of
-from minutebook.features.recall_log.recall_log import ShownRecall
-from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.recall_log.recall_log import RecallLog, ShownRecall
 
 MOST = 500
 """Entries that are counted, the latest."""
@@ -19,7 +18,7 @@ QUOTED = 60
 
 def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     """Yield the questions that were asked, each with its first hit."""
-    recalls = app.get(RecallLogServices).recalls
+    recalls = app.get(RecallLog)
     found = recalls.entries(caller, span=span, limit=MOST)
     if recalls.mode == "off":
         off = Reason(

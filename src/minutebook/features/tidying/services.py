@@ -13,7 +13,7 @@ from minutebook.features.citations.services import CitationServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.findings import parse_rules
 from minutebook.features.tidying.settings import TidyingSettings
-from minutebook.features.undo.services import UndoServices
+from minutebook.features.undo.undo import Undo
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TidyingServices(FeatureServices):
         """Show, apply and refuse suggestions."""
         from minutebook.features.tidying.inbox import Inbox
 
-        undo = self.app.get(UndoServices).undo
+        undo = self.app.get(Undo)
         return Inbox(self.infrastructure, self._rows, self._examining, self._changing, undo)
 
     @service

@@ -5,7 +5,6 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="undo",
     tables=".tables:TABLES",
-    services=".services:UndoServices",
     operations=".operations:OPERATIONS",
     on_act=".images:keep",
     jobs=".services:jobs",

@@ -77,9 +77,9 @@ def name_of(caller: Caller, act: DoneAct) -> str:
 
 def _undo(app: "App") -> "Undo":
     # A command that only asks for operations need not import what does them.
-    from minutebook.features.undo.services import UndoServices
+    from minutebook.features.undo.undo import Undo
 
-    return app.get(UndoServices).undo
+    return app.get(Undo)
 
 
 OPERATIONS = (last_acts, act_of, take_back)

@@ -10,7 +10,7 @@ from minutebook.domain.origin import as_name
 from minutebook.domain.reason import Reason
 from minutebook.domain.trust.trail import UNDO
 from minutebook.features.undo.operations import listed
-from minutebook.features.undo.services import UndoServices
+from minutebook.features.undo.undo import Undo
 
 MOST, AMONG = 5, 100
 """Acts that are told of, and among which those that hold are looked for."""
@@ -22,7 +22,7 @@ def last_acts(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
         return
     acts = [
         each
-        for each in app.get(UndoServices).undo.acts(caller, AMONG)
+        for each in app.get(Undo).acts(caller, AMONG)
         if span.holds(each.act.last.at) and each.taken_by is None and each.act.named.act != UNDO
     ]
     found = [listed(app, caller, each) for each in acts[:MOST]]

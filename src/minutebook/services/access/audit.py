@@ -282,10 +282,13 @@ class Trail:
 
     def take_in(self, caller: Caller, organization: str, taken: Sequence[TakenIn]) -> None:
         """Write an entry for each memory that an act on many took in, inside its transaction."""
+        last = self.head(organization)
         for each in taken:
             act = TAKE_IN_PERSONS if each.is_persons else TAKE_IN
             draft = AuditDraft(caller, act, organization, each.memory, each.digests)
-            self._append(draft, Kind.MEMORY, trail.DONE)
+            last = trail.head_of(self._seal(draft, Kind.MEMORY, trail.DONE, (), last))
+        if taken and last is not None:
+            self._store.put(last)
 
     def entries(
         self,
@@ -419,11 +422,14 @@ class Trail:
         """Append the entry of an act, with fingerprints of the records changed since `begun`, by organization."""
         changed = {name: self._changes(audit, name, since) for name, since in begun.items()}
         made = [each for name, some in changed.items() for each in self._made(audit, name, some)]
+        last = self.head(audit.organization)
         for start in range(0, len(made) - MOST_IN_ENTRY, MOST_IN_ENTRY):
             part = AuditDraft(audit.caller, TAKE_IN, audit.organization, EVERYTHING)
-            self._seal(part, Kind.HEAD, trail.DONE, made[start : start + MOST_IN_ENTRY])
+            some = made[start : start + MOST_IN_ENTRY]
+            last = trail.head_of(self._seal(part, Kind.HEAD, trail.DONE, some, last))
         rest = (len(made) - 1) // MOST_IN_ENTRY * MOST_IN_ENTRY
-        entry = self._seal(audit, kind, outcome, made[max(rest, 0) :])
+        entry = self._seal(audit, kind, outcome, made[max(rest, 0) :], last)
+        self._store.put(trail.head_of(entry))
         if changes := changed.get(audit.organization):
             # Who erases has the words of all records forgotten at once.
             if entry.act in FINAL - {trail.ERASE}:
@@ -462,7 +468,10 @@ class Trail:
             if record is not None:
                 yield Fingerprinted(change.kind, id, before, fingerprint(record)).text()
 
-    def _seal(self, audit: AuditDraft, kind: Kind, outcome: str, made: Sequence[str]) -> Entry:
+    def _seal(
+        self, audit: AuditDraft, kind: Kind, outcome: str, made: Sequence[str], last: Head | None
+    ) -> Entry:
+        """Write the entry of an act behind the last; the caller puts its head, once for all entries that follow one another."""
         caller, (before, after) = audit.caller, audit.digests
         act = trail.Act(
             actor=caller.name,
@@ -480,10 +489,8 @@ class Trail:
             reason=audit.note or masked(caller.call.reason),
             fingerprints=tuple(made),
         )
-        last = self.head(audit.organization)
         entry = trail.sealed(audit.organization, last, act, self._clock())
         self._store.put(entry)
-        self._store.put(trail.head_of(entry))
         return entry
 
 

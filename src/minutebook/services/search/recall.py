@@ -193,7 +193,7 @@ class Recall:
         return ranked
 
     def days_asked_for(self, caller: Caller, query: str, selection: Selection) -> DaySpan | None:
-        """Return the days whose events a query asks for; None if it asks for others, or the selection names a time."""
+        """Return the days of a question for past events; None of another question, or if the selection names a time."""
         days = named_days(query, selection.at or self._clock())
         if days is None or selection.query.is_timed:
             return None

@@ -10,20 +10,10 @@ from minutebook.store.values import Change
 _ALL = 1 << 62
 
 
-def drawn(connection: Connection, number: int, count: int = 1) -> int:
-    """Draw the sequences of changes that follow one another; return the first."""
-    table, key = connection.feeds
-    ((last,),) = connection.rows(
-        f"UPDATE {table} SET sequence = sequence + ? WHERE {key} = ? RETURNING sequence",  # noqa: S608
-        (count, number),
-    )
-    return int(last) - count + 1
-
-
 def note_deletions(connection: Connection, number: int, kind: Kind, ids: Sequence[str]) -> None:
     """Put marks in place of records that were removed."""
     if ids:
-        first = drawn(connection, number, len(ids))
+        first = connection.drawn(number, len(ids))
         connection.run_many(
             "INSERT INTO deletions (organization, kind, id, sequence) VALUES (?, ?, ?, ?)",
             [(number, kind, id, sequence) for sequence, id in enumerate(ids, first)],
@@ -43,13 +33,6 @@ def forget_words(connection: Connection, *, of_links: bool) -> None:
     """Take away the marks of removed code, whose ids hold paths, and of links, whose ids hold a user's word as their type."""
     for kind in (Kind.FILE, Kind.CHUNK, *([Kind.LINK] if of_links else [])):
         connection.run("DELETE FROM deletions WHERE kind = ?", (kind,))
-
-
-def sequence(connection: Connection, number: int | None) -> int:
-    """Return the sequence of the latest change, 0 when there is none."""
-    table, key = connection.feeds
-    row = connection.row(f"SELECT sequence FROM {table} WHERE {key} = ?", (number,))  # noqa: S608
-    return 0 if row is None else int(row[0])
 
 
 def changes(

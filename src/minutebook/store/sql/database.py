@@ -94,6 +94,23 @@ class Connection(ABC):
         rows = self.rows(statement, values)
         return rows[0] if rows else None
 
+    # Sequences: whatever happens to a record takes the next of its organization
+
+    def sequence(self, number: int | None) -> int:
+        """Return the sequence of the latest change, 0 when there is none."""
+        table, key = self.feeds
+        row = self.row(f"SELECT sequence FROM {table} WHERE {key} = ?", (number,))  # noqa: S608
+        return 0 if row is None else int(row[0])
+
+    def drawn(self, number: int, count: int = 1) -> int:
+        """Draw the sequences of changes that follow one another; return the first."""
+        table, key = self.feeds
+        ((last,),) = self.rows(
+            f"UPDATE {table} SET sequence = sequence + ? WHERE {key} = ? RETURNING sequence",  # noqa: S608
+            (count, number),
+        )
+        return int(last) - count + 1
+
     # Words
 
     @abstractmethod

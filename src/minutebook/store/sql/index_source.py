@@ -16,7 +16,6 @@ from minutebook.store.sidecar.index import ChangedRecords
 from minutebook.store.sidecar.vectors import VectorRows
 from minutebook.store.sidecar.view import ColumnConditions, Witness
 from minutebook.store.sidecar.words import Postings, packed
-from minutebook.store.sql import change_feed
 from minutebook.store.sql.database import Connection, Row
 from minutebook.store.sql.embeddings import check_rows
 from minutebook.store.sql.tables import (
@@ -199,7 +198,7 @@ class IndexRecords(ABC, Generic[P]):
 
     def sequence(self) -> int:
         """Return the sequence of the organization's latest change."""
-        return change_feed.sequence(self._connection, self._key.organization)
+        return self._connection.sequence(self._key.organization)
 
     def unread(self, since: int) -> int:
         """Return how many changes, of any kind, came after a sequence."""

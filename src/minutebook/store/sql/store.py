@@ -98,7 +98,7 @@ class SqlStore(ABC):
         with self.database.stream() as connection:
             for number in sorted(numbers.values()):
                 # On a cluster each node settles its own moment by its first read.
-                change_feed.sequence(connection, number)
+                connection.sequence(number)
             yield SqlSnapshot(connection, frozenset(organizations), numbers)
 
     def put(self, record: Record) -> None:
@@ -217,9 +217,7 @@ class SqlStore(ABC):
             return sorted(found)
         with self.database.reading() as connection:
             # Each by itself: nobody is kept waiting by a node of a cluster that has others' records.
-            found.update(
-                name for name, number in known.items() if change_feed.sequence(connection, number)
-            )
+            found.update(name for name, number in known.items() if connection.sequence(number))
         if not self.database.is_writing:
             # It stays so; what this thread wrote may still be undone.
             self._with_records |= found
@@ -373,7 +371,7 @@ class SqlStore(ABC):
         """Return the sequence of the organization's latest change, 0 when there is none."""
         number = self.database.number_of(organization)
         with self.database.reading() as connection:
-            return change_feed.sequence(connection, number)
+            return connection.sequence(number)
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:

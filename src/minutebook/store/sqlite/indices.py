@@ -9,7 +9,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record, TextRecord
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.columns import Columns
-from minutebook.store.sql import change_feed, rows
+from minutebook.store.sql import rows
 from minutebook.store.sql.conditions import selection
 from minutebook.store.sql.database import Database
 from minutebook.store.sql.embeddings import Spaces
@@ -47,7 +47,7 @@ class Counts:
         condition, values = selection(connection, number, of, where)
         key = of, condition, tuple(values)
         # Before the count: a change in between only makes the next call count again.
-        latest = change_feed.sequence(connection, number)
+        latest = connection.sequence(number)
         with self._lock:
             sequence, counted = self._known.get(key, (-1, 0))
         if sequence != latest:
@@ -82,7 +82,7 @@ class SqliteIndices(Indices):
         if key in self._large:
             return True
         with self._database.reading() as connection:
-            changes = change_feed.sequence(connection, number)
+            changes = connection.sequence(number)
             # Records need as many changes to become so many: most searches need not count them.
             if changes < self._small_until.get(key, sizes.MANY_TEXTS):
                 return False

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import apsw
 
 from minutebook.domain.records import Record, TextRecord
-from minutebook.store.sql import change_feed, rows
+from minutebook.store.sql import rows
 from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
 from minutebook.store.sql.embeddings import kept_of
 from minutebook.store.sql.tables import Table, Value, table_of, value_text
@@ -196,7 +196,7 @@ class SqliteConnection(Connection):
         if found is None:
             return False
         (row,), (space, vectors, form, states) = found, kept
-        sequence = change_feed.drawn(self, number)
+        sequence = self.drawn(number)
         self.run(f"INSERT OR REPLACE INTO {name}_vectors VALUES (?, ?)", (row, vectors))  # noqa: S608
         if states is None:
             self.run(f"DELETE FROM {name}_states WHERE row = ?", (row,))  # noqa: S608

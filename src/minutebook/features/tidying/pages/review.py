@@ -23,7 +23,7 @@ from minutebook.features.tidying.findings import WAITING, Topic
 from minutebook.features.tidying.pages import suggestions
 from minutebook.features.tidying.review import MEMORIES, Item
 from minutebook.features.tidying.services import TidyingServices
-from minutebook.features.undo.services import UndoServices
+from minutebook.features.undo.undo import Undo
 from minutebook.screening.instructions import marks_of
 from minutebook.services.screening import masked_fields
 
@@ -230,7 +230,7 @@ ACTS: dict[str, Callable[[Visit, ReviewOutcome], None]] = {
 def _undone(visit: Visit, done: Done) -> Done:
     """Take an act back. Raises Conflict if something else was done since, else as `Undo.read` does."""
     entries = range(done.first, min(done.last, done.first + MOST_ENTRIES) + 1)
-    undo = visit.app.get(UndoServices).undo
+    undo = visit.app.get(Undo)
     undo.take_back_entries(visit.caller, done.organization, entries)
     return done
 
