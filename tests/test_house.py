@@ -370,6 +370,19 @@ def test_more_lines_than_the_table_allows_are_found() -> None:
     assert len(list(size.excess({PurePosixPath("app.py"): 10**6}))) == 2
 
 
+def test_a_bound_that_was_raised_is_found() -> None:
+    now = "[lines]\nsrc = 9\ncore = 4\nnew = 7\n[names]\nshared = 2\n"
+    before = ["[lines]\nsrc = 9\ncore = 5\n", "[lines]\nsrc = 8\ncore = 6\n[names]\nshared = 2\n"]
+    assert list(size.raised(now, before)) == ["src = 9 was 8, and may only fall"]
+    assert list(size.raised(now, [])) == []
+
+
+def test_the_bounds_that_were_committed_are_read() -> None:
+    found = list(size.committed())
+    assert len(found) <= 2
+    assert all("[lines]" in each for each in found)
+
+
 def named(texts: dict[str, str]) -> dict[PurePosixPath, list[ast.AST]]:
     return {PurePosixPath(path): list(ast.walk(ast.parse(text))) for path, text in texts.items()}
 

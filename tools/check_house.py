@@ -338,7 +338,9 @@ def count_lines(modules: Mapping[PurePosixPath, str]) -> Mapping[PurePosixPath, 
 
 
 def check_size(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
-    """Find more lines of code than `tools/house.toml` allows."""
+    """Find more lines of code than `tools/house.toml` allows, and numbers in it that were raised."""
+    for what in size.raised(seams.TABLE.read_text(encoding="utf-8"), size.committed()):
+        yield Finding("tools/house.toml", 1, what, "take away in the same commit what makes room")
     for what in size.excess(count_lines(modules)):
         remedy = "join what is done twice; `tools/check_house.py --size` shows the folders"
         yield Finding("tools/house.toml", 1, what, remedy)

@@ -4,6 +4,8 @@
 """
 
 import ast
+import shutil
+import subprocess
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +13,8 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from tools.seams import CORE, TABLE, part_of
+
+ROOT = TABLE.parent.parent
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -41,6 +45,34 @@ def excess(lines: Mapping[PurePosixPath, int]) -> Iterator[str]:
     for name, count in _totals(lines).items():
         if count > (most := _most()[name]):
             yield f"{count} lines of code in {name}, {most} at most"
+
+
+def raised(now: str, before: Iterable[str]) -> Iterator[str]:
+    """Yield the numbers of a table of bounds that are above those of earlier ones; each is its text."""
+    bounds, earlier = _bounds(now), [_bounds(each) for each in before]
+    for name, most in bounds.items():
+        least = min((each[name] for each in earlier if name in each), default=most)
+        if most > least:
+            yield f"{name} = {most} was {least}, and may only fall"
+
+
+def committed(count: int = 2) -> Iterator[str]:
+    """Yield the latest texts of the table that were committed, the last one first; none where there is no history."""
+    name = TABLE.relative_to(ROOT).as_posix()
+    for commit in _git("log", f"-{count}", "--format=%H", "--", name).split():
+        yield _git("show", f"{commit}:{name}")
+
+
+def _git(*words: str) -> str:
+    if shutil.which("git") is None:
+        return ""
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def _bounds(text: str) -> Mapping[str, int]:
+    """Return the bounds of a table: what its parts name numbers."""
+    parts = (each for each in tomllib.loads(text).values() if isinstance(each, dict))
+    return {name: most for part in parts for name, most in part.items() if isinstance(most, int)}
 
 
 def report(lines: Mapping[PurePosixPath, int]) -> Iterator[str]:
