@@ -42,10 +42,10 @@ from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
-from minutebook.features.governance.services import GovernanceServices
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.governance.governed import GovernedMemories
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.screening.secret_scan import SecretScan
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
@@ -288,9 +288,7 @@ def unlink(w: Walk) -> None:
 
 def governed_edit(w: Walk) -> None:
     """Edit a memory as a governed caller does."""
-    w.world.app.get(GovernanceServices).governed.edit(
-        w.caller, w.one(Memory).id, w.text(), MemoryType.FACT
-    )
+    w.world.app.get(GovernedMemories).edit(w.caller, w.one(Memory).id, w.text(), MemoryType.FACT)
 
 
 # Entities
@@ -442,9 +440,7 @@ def import_notes(w: Walk) -> None:
         )
         for _ in range(2)
     ]
-    w.world.app.get(ImporterServices).source_imports.run(
-        w.caller, "notes", drafts, lambda: 1.0, dry_run=False
-    )
+    w.world.app.get(SourceImports).run(w.caller, "notes", drafts, lambda: 1.0, dry_run=False)
 
 
 def sync_notes(w: Walk) -> None:
@@ -475,7 +471,7 @@ def mask(w: Walk) -> None:
     """Keep a secret and replace it in all that is kept."""
     told = f"{w.text()} AKIA{'Q' * 12}{next(w.numbers):04}"
     w.world.app.memories.store(w.caller, Draft(content=told, type=MemoryType.FACT))
-    w.world.app.get(ScreeningServices).secret_scan.mask(w.caller)
+    w.world.app.get(SecretScan).mask(w.caller)
 
 
 def token(w: Walk) -> None:

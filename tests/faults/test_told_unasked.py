@@ -15,7 +15,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.hooks.contexts import HookContexts
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.services.access.doors import TOLD_TYPES
 from tests.faults.campaign import chance, report, rounds
 from tests.world import Opener, World, everything, ready
@@ -91,9 +91,7 @@ class Walk:
             key=text, place=SourcePlace("a.md"), program="mem0", content=text, type=type
         )
         caller = replace(PERSON, repositories=frozenset({HERE}))
-        self.app.get(ImporterServices).source_imports.run(
-            caller, "a.md", [draft], lambda: 1.0, dry_run=False
-        )
+        self.app.get(SourceImports).run(caller, "a.md", [draft], lambda: 1.0, dry_run=False)
         (memory,) = [each for each in self.memories() if each.id not in self.known]
         self.known[memory.id] = Known(text.split()[0], "file")
 

@@ -31,13 +31,13 @@ from minutebook.features.code.services import CodeServices
 from minutebook.features.encryption.services import encryption_of
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
-from minutebook.features.governance.services import GovernanceServices
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.governance.governed import GovernedMemories
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.search import DecisionMode as SearchMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.migration.migration import Migration
-from minutebook.features.pages.services import PageServices
-from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.pages.explained import ExplainedRecall
+from minutebook.features.screening.secret_scan import SecretScan
 from minutebook.features.sync.remotes import FolderRemote
 from minutebook.features.sync.services import SyncServices
 from minutebook.features.tidying.services import TidyingServices
@@ -179,7 +179,7 @@ WRITES: dict[str, UseCase] = {
     "decisions.record": lambda a, g: a.get(LedgerServices).decisions.record(
         BEARER, draft("a new target")
     ),
-    "source_imports.run": lambda a, g: a.get(ImporterServices).source_imports.run(
+    "source_imports.run": lambda a, g: a.get(SourceImports).run(
         BEARER, "notes", [imported(number) for number in range(3)], lambda: 1.0, dry_run=False
     ),
     "tokens.create": lambda a, g: a.tokens.create(
@@ -188,7 +188,7 @@ WRITES: dict[str, UseCase] = {
     "tokens.revoke": lambda a, g: a.tokens.revoke(OWNER, a.tokens.list(OWNER)[0].id),
     "tokens.rotate": lambda a, g: a.tokens.rotate(OWNER, a.tokens.list(OWNER)[0].id, None),
     "secret.set": lambda a, g: a.get(LedgerServices).secret.set(OWNER, "another secret", SECRET),
-    "secret_scan.mask": lambda a, g: a.get(ScreeningServices).secret_scan.mask(OWNER),
+    "secret_scan.mask": lambda a, g: a.get(SecretScan).mask(OWNER),
     "memories.move": lambda a, g: a.memories.move(OWNER, g.given.memories[:2], "two"),
     "archives.export_to": lambda a, g: a.get(ArchiveServices).archives.export_to(
         OWNER, JOURNAL, g.folder / "out.jsonl"
@@ -240,7 +240,7 @@ def _erase(app: App, id: str) -> object:
 def _searched(app: App) -> object:
     """Search for all that there is."""
     return (
-        app.get(PageServices).explained.recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
+        app.get(ExplainedRecall).recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
         app.get(LedgerServices).decision_search.search(OWNER, QUERY, SearchMode.AUDIT, 10),
         app.journal_search.turns(OWNER, QUERY, 10),
         app.journal_search.summaries(OWNER, QUERY, 10),
@@ -254,9 +254,7 @@ DOCTOR = "doctor.examine"
 
 READS: dict[str, UseCase] = {
     "searches": lambda a, g: _searched(a),
-    "governed.search": lambda a, g: a.get(GovernanceServices).governed.search(
-        OWNER, QUERY, None, 10
-    ),
+    "governed.search": lambda a, g: a.get(GovernedMemories).search(OWNER, QUERY, None, 10),
     "entities.related": lambda a, g: a.entities.related(
         OWNER, g.given.entities[0], 3, Direction.BOTH
     ),
@@ -280,7 +278,7 @@ READS: dict[str, UseCase] = {
         a.overview.token_states(OWNER),
     ),
     DOCTOR: lambda a, g: a.doctor.examine(),
-    "secret_scan.scan": lambda a, g: list(a.get(ScreeningServices).secret_scan.scan(OWNER)),
+    "secret_scan.scan": lambda a, g: list(a.get(SecretScan).scan(OWNER)),
     "inbox.listing": lambda a, g: a.get(TidyingServices).inbox.listing(OWNER, 10),
     "erasing.find": lambda a, g: a.get(ErasureServices).erasing.find(OWNER, Choice(query="tea")),
 }

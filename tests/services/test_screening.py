@@ -19,7 +19,7 @@ from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePl
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.ledger.decided import draft
 from tests.world import NOON, Opener, WordEmbedder, World, everything, ready, worlds
@@ -205,9 +205,7 @@ def test_an_import_from_another_program_masks_its_turns_and_names_the_rest(
         MemoryDraft(key="2", content=TEXT, type=MemoryType.FACT, **said),
     ]
     for _ in range(2):
-        world.app.get(ImporterServices).source_imports.run(
-            caller, "other", found, lambda: 1.0, dry_run=False
-        )
+        world.app.get(SourceImports).run(caller, "other", found, lambda: 1.0, dry_run=False)
     (turn,) = world.store.find(Turn, everything("acme"))
     (kept,) = world.store.find(Memory, everything("acme"))
     assert (turn.prompt, kept.content) == (TEXT.replace(SECRET, HIDDEN), TEXT)

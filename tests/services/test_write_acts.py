@@ -32,8 +32,8 @@ from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
-from minutebook.features.governance.services import GovernanceServices
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.governance.governed import GovernedMemories
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.services import LedgerServices
 from tests.examples import parametrize_in_part
 from tests.features.ledger.decided import SECRET, draft
@@ -82,7 +82,7 @@ NAMED: dict[str, Attempt] = {
     "status.unlock": lambda a, w, g: a.status.unlock(w, g.locked),
     "status.verify": lambda a, w, g: a.status.verify(w, g.memories[0]),
     "status.deprecate": lambda a, w, g: a.status.deprecate(w, g.memories[0], "old"),
-    "governed.edit": lambda a, w, g: a.get(GovernanceServices).governed.edit(
+    "governed.edit": lambda a, w, g: a.get(GovernedMemories).edit(
         w, g.memories[0], "Mine", MemoryType.FACT
     ),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
@@ -132,7 +132,7 @@ HOMELY: dict[str, Attempt] = {
     "sessions.add": lambda a, w, g: a.sessions.add(w, "new", "Mend it", "", "Done."),
     "projects.index": lambda a, w, g: a.get(CodeServices).projects.index(w, str(g.folder)),
     "projects.register": lambda a, w, g: a.get(CodeServices).projects.register(w, str(g.folder)),
-    "source_imports.run": lambda a, w, g: a.get(ImporterServices).source_imports.run(
+    "source_imports.run": lambda a, w, g: a.get(SourceImports).run(
         w, "notes", [imported(next(NUMBERS))], lambda: 1.0, dry_run=False
     ),
 }
@@ -222,7 +222,15 @@ READS = {
 """What only reads."""
 
 
-TAKING_AN_APP = {"Undo": "undo", "RecallLog": "recalls", "HookContexts": "hook_contexts"}
+TAKING_AN_APP = {
+    "Undo": "undo",
+    "RecallLog": "recalls",
+    "HookContexts": "hook_contexts",
+    "GovernedMemories": "governed",
+    "SourceImports": "source_imports",
+    "SecretScan": "secret_scan",
+    "ExplainedRecall": "explained",
+}
 """The names by which the tables have classes of features that take an App."""
 
 HELPERS = {"mentions", "supersession"}

@@ -21,7 +21,7 @@ from minutebook.features.audit_proof.last_texts import (
     fields_differ,
 )
 from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Tended
 from tests.store.engine import engine_named
@@ -204,9 +204,7 @@ def test_what_another_program_brings_has_a_digest_each(world: World) -> None:
     place = SourcePlace("/notes.md")
     note = MemoryDraft(key="k", place=place, program="notes", content="tea", type=MemoryType.FACT)
     for draft in (note, replace(note, content="tea at six")):
-        world.app.get(ImporterServices).source_imports.run(
-            world.caller, "notes", [draft], lambda: 1.0, dry_run=False
-        )
+        world.app.get(SourceImports).run(world.caller, "notes", [draft], lambda: 1.0, dry_run=False)
     found = proof(world)
     assert found.is_sound, found.differences
     assert [each.act for each in world.trail()].count("take_in") == 2

@@ -12,7 +12,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.erasure.selection import Choice, texts_of_row
 from minutebook.features.erasure.services import ErasureServices
-from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.screening.secret_scan import SecretScan
 from minutebook.store.sql.side_tables import SideTable, all_tables
 from minutebook.store.sql.side_words import SideWords
 from tests.features.erasure.given import PERSON, kept
@@ -148,7 +148,7 @@ def test_a_reset_clears_what_it_touched_and_nothing_else(world: World, table: Si
 @pytest.mark.parametrize("table", TABLES, ids=lambda each: each.name)
 def test_secrets_in_what_features_keep_are_found_and_masked(world: World, table: SideTable) -> None:
     keep(world.app, table, kept(world, "Olaf likes coffee"), f"key {TOKEN}")
-    scan = world.app.get(ScreeningServices).secret_scan
+    scan = world.app.get(SecretScan)
     found = {each.field for each in scan.scan(PERSON)}
     assert found == {f"{table.name}.{column}" for column in table.words}
     done = scan.mask(in_call(PERSON, reason="it leaked"))

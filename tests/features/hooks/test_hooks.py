@@ -20,7 +20,7 @@ from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.contexts import HEAD, HookContexts, inert
 from minutebook.features.hooks.private import without_private
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.findings import Topic
@@ -193,7 +193,7 @@ def test_a_client_is_not_told_what_it_loads_itself(opener: Opener) -> None:
             ("claude-code-memory", "payments.md"),
         )
     ]  # fmt: skip
-    imports = world.app.get(ImporterServices).source_imports
+    imports = world.app.get(SourceImports)
     imports.run(person(world), "source", drafts, lambda: 1.0, dry_run=False)
 
     def told(client: str) -> set[str]:
@@ -316,7 +316,7 @@ def test_the_newest_session_of_the_project_is_the_last_where_hooks_kept_none(
             ("s3", "/other", "2025-01-04T10:00:00Z"),
         )
     ]  # fmt: skip
-    imports = world.app.get(ImporterServices).source_imports
+    imports = world.app.get(SourceImports)
     of = {"/shop": "acme/shop", "/other": "acme/other"}.get
     imports.run(person(world), "s", drafts, lambda: 1.0, dry_run=False, repository_of=of)
     contexts = world.app.get(HookContexts)

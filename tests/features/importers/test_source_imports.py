@@ -35,7 +35,7 @@ from minutebook.domain.writing.source_drafts import (
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.importers import source_imports
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.intake import REMOVED_HERE, IntakeReport, Outcome
 from tests.world import NOON, Opener, World, everything
@@ -79,7 +79,7 @@ def relation(source: str, target: str, type: str = "knows") -> RelationDraft:
 def taken(
     world: World, found: Iterable[Found], *, dry_run: bool = False, again: bool = False
 ) -> IntakeReport:
-    return world.app.get(ImporterServices).source_imports.run(
+    return world.app.get(SourceImports).run(
         world.caller, "notes: /notes", found, lambda: 1.0, dry_run=dry_run, again=again
     )
 

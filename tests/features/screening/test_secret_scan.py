@@ -14,7 +14,7 @@ from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Kind, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.screening.secret_scan import SecretScan
 from tests.features.erasure.leftovers import leftovers
 from tests.features.ledger.decided import draft
 from tests.world import World, everything, worlds
@@ -46,7 +46,7 @@ def fact(world: World, content: str, **said: object) -> str:
 
 
 def test_every_kind_is_found_and_nothing_of_a_secret_is_shown(world: World) -> None:
-    found = list(world.app.get(ScreeningServices).secret_scan.scan(PERSON))
+    found = list(world.app.get(SecretScan).scan(PERSON))
     assert {each.kind for each in found} == KINDS
     assert {each.secret for each in found} == {"GitHub token"}
     assert all(each.shown == f"{SECRET[:4]}… (40 characters)" for each in found)
@@ -58,7 +58,7 @@ def test_every_kind_is_found_and_nothing_of_a_secret_is_shown(world: World) -> N
 def test_what_was_masked_stands_in_no_file(world: World) -> None:
     home = Path(world.store.database.place).parent
     assert leftovers(home, [SECRET])
-    world.app.get(ScreeningServices).secret_scan.mask(PERSON)
+    world.app.get(SecretScan).mask(PERSON)
     assert leftovers(home, [SECRET]) == set()
 
 
@@ -66,12 +66,12 @@ def test_masking_replaces_what_is_kept_and_every_version_of_it(world: World) -> 
     app = world.app
     changed = fact(world, TEXT)
     app.memories.update(PERSON, changed, {"content": "Nothing to see"})
-    before = {each.organization for each in app.get(ScreeningServices).secret_scan.scan(PERSON)}
-    done = app.get(ScreeningServices).secret_scan.mask(PERSON)
+    before = {each.organization for each in app.get(SecretScan).scan(PERSON)}
+    done = app.get(SecretScan).mask(PERSON)
     assert (before, done.left) == ({"default"}, [])
     # The head stands for what features keep: here the memory as it was before its change.
     assert {each.kind for each in done.masked} == KINDS | {Kind.HEAD}
-    assert list(app.get(ScreeningServices).secret_scan.scan(PERSON)) == []
+    assert list(app.get(SecretScan).scan(PERSON)) == []
     kept = repr(list(world.kept().values()))
     assert SECRET not in kept
     assert HIDDEN in kept
@@ -86,13 +86,13 @@ def test_masking_replaces_what_is_kept_and_every_version_of_it(world: World) -> 
 
 def test_what_cannot_be_replaced_is_left_and_says_why(world: World) -> None:
     app = world.app
-    app.get(ScreeningServices).secret_scan.mask(PERSON)
+    app.get(SecretScan).mask(PERSON)
     app.get(LedgerServices).decisions.record(PERSON, draft("api", rationale=TEXT))
     locked = fact(world, TEXT)
     world.lock(locked)
     entry = world.trail()[-1]
     world.store.put(replace(entry, reason=TEXT))
-    done = app.get(ScreeningServices).secret_scan.mask(PERSON)
+    done = app.get(SecretScan).mask(PERSON)
     assert done.masked == []
     remedies = {each.kind: each.remedy for each in done.left}
     assert remedies.keys() == {Kind.DECISION, Kind.MEMORY, Kind.ENTRY}
@@ -104,16 +104,16 @@ def test_what_cannot_be_replaced_is_left_and_says_why(world: World) -> None:
 def test_a_person_masks_and_nobody_else_s_records_are_seen(world: World) -> None:
     for role in (Role.AGENT, Role.VIEWER):
         with pytest.raises(Forbidden):
-            world.app.get(ScreeningServices).secret_scan.mask(replace(PERSON, role=role))
+            world.app.get(SecretScan).mask(replace(PERSON, role=role))
     stranger = replace(PERSON, organization="other")
-    assert list(world.app.get(ScreeningServices).secret_scan.scan(stranger)) == []
-    assert world.app.get(ScreeningServices).secret_scan.mask(stranger).masked == []
-    assert world.app.get(ScreeningServices).secret_scan.counts(PERSON).keys() == KINDS
+    assert list(world.app.get(SecretScan).scan(stranger)) == []
+    assert world.app.get(SecretScan).mask(stranger).masked == []
+    assert world.app.get(SecretScan).counts(PERSON).keys() == KINDS
     refused = world.store.find(Entry, replace(everything("default"), equal={"act": "mask"}))
     assert [each.outcome for each in refused] == ["Forbidden", "Forbidden"]
 
 
 def test_a_masked_memory_is_found_by_its_words_and_embedded_anew(world: World) -> None:
     assert world.app.overview.to_embed(PERSON) == 0
-    world.app.get(ScreeningServices).secret_scan.mask(PERSON)
+    world.app.get(SecretScan).mask(PERSON)
     assert world.app.overview.to_embed(PERSON) == 3

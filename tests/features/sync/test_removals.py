@@ -9,7 +9,7 @@ from minutebook.domain.records import Kind, MemoryType
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.services.intake import REMOVED_HERE, Outcome
 from tests.features.sync.joined_machines import PERSON, Machines, machines
 from tests.world import World
@@ -38,7 +38,7 @@ def brought_in(world: World, text: str) -> str:
     note = MemoryDraft(
         key="k", place=SourcePlace("n"), program="p", content=text, type=MemoryType.FACT
     )
-    imports = world.app.get(ImporterServices).source_imports
+    imports = world.app.get(SourceImports)
     imports.run(PERSON, "notes", [note], lambda: 1.0, dry_run=False)
     return note.id_in(None, None)
 

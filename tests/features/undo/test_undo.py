@@ -27,7 +27,7 @@ from minutebook.domain.trust.doors import Voice
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.audit_proof.last_texts import LastTexts
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo import undo as undo_module
@@ -138,7 +138,7 @@ def imported(world: World, caller: Caller, text: str) -> None:
         for n in range(3)
     ]
     note = MemoryDraft(key="m", place=place, program="notes", content=text, type=MemoryType.FACT)
-    world.app.get(ImporterServices).source_imports.run(
+    world.app.get(SourceImports).run(
         caller, "notes: /notes", [*turns, note], lambda: 1.0, dry_run=False
     )
 
@@ -281,7 +281,7 @@ def test_an_import_of_more_records_than_an_entry_has_is_taken_back(world: World)
         for n in range(MOST_IN_ENTRY + 20)
     ]
     before = records(world)
-    run = world.app.get(ImporterServices).source_imports.run
+    run = world.app.get(SourceImports).run
     run(asking(world), "notes: /notes", notes, lambda: 1.0, dry_run=False)
     first = records(world)
     changed = [replace(each, content=f"{each.content}, too") for each in notes]

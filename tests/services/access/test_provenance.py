@@ -12,7 +12,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
-from minutebook.features.governance.services import GovernanceServices
+from minutebook.features.governance.governed import GovernedMemories
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
 from minutebook.features.ledger.services import LedgerServices
@@ -82,7 +82,7 @@ def test_what_orders_nothing_is_said_without_a_word(world: World) -> None:
 
 def test_governed_reads_say_it_too(world: World) -> None:
     caller = in_call(Caller(name="ana", role=Role.HUMAN), notes={})
-    (found, *_) = world.app.get(GovernanceServices).governed.search(caller, "tea", None, 2)
-    world.app.get(GovernanceServices).governed.read(caller, found.memory.id)
+    (found, *_) = world.app.get(GovernedMemories).search(caller, "tea", None, 2)
+    world.app.get(GovernedMemories).read(caller, found.memory.id)
     facts: Any = caller.call.notes["provenance"].facts["records"]
     assert {each["author"] for each in facts} == {"robot"}

@@ -21,7 +21,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import SourcePlace, TurnDraft
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.services.journal.sessions import LONGEST_TURN
 from tests.world import NOON, Opener, World, failed, worlds
 
@@ -237,7 +237,7 @@ def captured(
         key=f"{session} {at}", place=place, program=program, session=session, at=at,
         prompt=said.pop("prompt", f"prompt at {at:%H:%M}"), thought=said.pop("thought", ""), response="Done.",
     )  # fmt: skip
-    report = world.app.get(ImporterServices).source_imports.run(
+    report = world.app.get(SourceImports).run(
         world.by(**said).caller, "capture", [draft], lambda: 0.0, dry_run=False
     )
     assert sum(each.total() for each in report.counts.values()) == 1

@@ -2,6 +2,4 @@
 
 from minutebook.feature import Feature
 
-FEATURE = Feature(
-    name="governance", services=".services:GovernanceServices", contract=".contract:governance"
-)
+FEATURE = Feature(name="governance", contract=".contract:governance")

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind, Memory, MemoryType, Status, Version
-from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.provenance import attribute
-from minutebook.services.knowledge.memories import Memories
-from minutebook.services.search.filtered import FilteredSearch
 from minutebook.services.search.recall import Found
 
 ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
@@ -19,10 +18,8 @@ ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
 class GovernedMemories:
     """Reads, searches and edits memories for a governed client."""
 
-    def __init__(self, memories: Memories, search: FilteredSearch, trail: Trail) -> None:
-        self._memories = memories
-        self._search = search
-        self._trail = trail
+    def __init__(self, app: App) -> None:
+        self._memories, self._search, self._trail = app.memories, app.filtered_search, app.trail
 
     def search(
         self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int

@@ -12,7 +12,7 @@ from minutebook.domain.writing.source_drafts import Found, SourcePlace, TurnDraf
 from minutebook.features.hooks import log
 from minutebook.features.hooks.events import HookEvent, HookMoment
 from minutebook.features.hooks.private import without_private
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources import claude_code, codex, copilot_cli, gemini_cli
 from minutebook.features.importers.sources.reading.conversation import session_name
 from minutebook.features.importers.sources.reading.files import ImportSource, UsualPlace, Wanted
@@ -147,7 +147,7 @@ def _import(
                 yield each
 
     source = f"{caller.name}: {event.session}"
-    report = app.get(ImporterServices).source_imports.run(
+    report = app.get(SourceImports).run(
         caller,
         source,
         noted(),

@@ -19,7 +19,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.places import found_here, usual_place
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in
 from minutebook.whereabouts import repository_by_path
@@ -186,7 +186,7 @@ def report_of(
         ),
         bar("Looking" if dry_run else "Importing", hidden=False) as progress,
     ):
-        return app.get(ImporterServices).source_imports.run(
+        return app.get(SourceImports).run(
             in_call(caller, progress=progress),
             f"{name}: {source.root}",
             found_in(source, SOURCES[name]),

@@ -5,7 +5,6 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="importers",
     needs=("archives",),
-    services=".services:ImporterServices",
     setup=".setup:STEPS",
     commands={"Take out and bring in": {".cli": ("import",)}},
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.errors import InvalidInput, Refused
@@ -50,7 +51,6 @@ from minutebook.domain.writing.source_drafts import (
 from minutebook.domain.writing.turns import check_session
 from minutebook.features.importers.source_names import EntityNames
 from minutebook.services.access.audit import AuditDraft
-from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.intake import (
     WRITTEN,
     IntakeReport,
@@ -60,8 +60,6 @@ from minutebook.services.intake import (
     is_forgotten,
     verdict_on,
 )
-from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.knowledge.writing import MemoryWriter
 from minutebook.services.record_writer import RecordWriter
 
 BATCH = 500
@@ -111,15 +109,11 @@ class _ImportBatch:
 class SourceImports:
     """Imports drafts of records into the caller's own scope."""
 
-    def __init__(
-        self, infrastructure: Infrastructure, writer: MemoryWriter, mentions: Mentions
-    ) -> None:
-        self._infrastructure = infrastructure
-        self._writer = writer
-        self._records = RecordWriter[Any](infrastructure)
-        self._mentions = mentions
-        self._clock = infrastructure.clock
-        self._rules = infrastructure.rules
+    def __init__(self, app: App) -> None:
+        self._infrastructure = app.infrastructure
+        self._writer, self._mentions = app.writer, app.mentions
+        self._records = RecordWriter[Any](app.infrastructure)
+        self._clock, self._rules = app.clock, app.rules
 
     def run(
         self,

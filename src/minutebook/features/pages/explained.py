@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.records import (
     CodeChunk,
@@ -22,8 +23,8 @@ from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import FusedHit, Signal
 from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of
-from minutebook.services.access.visibility import Records, View
-from minutebook.services.search.combined import CombinedRecall, Ranked
+from minutebook.services.access.visibility import View
+from minutebook.services.search.combined import Ranked
 from minutebook.services.search.hit_notes import Notes
 from minutebook.services.search.newest_first import RevisedBy
 from minutebook.services.search.recall import WEIGHTS, Answering, Selection
@@ -79,9 +80,8 @@ class Explained:
 class ExplainedRecall:
     """Recalls the records that a caller may see, each hit with the reasons for it."""
 
-    def __init__(self, store: Records, combined: CombinedRecall) -> None:
-        self._store = store
-        self._combined = combined
+    def __init__(self, app: App) -> None:
+        self._store, self._combined = app.infrastructure.records, app.combined
 
     def recall(
         self,

@@ -7,7 +7,6 @@ FEATURE = Feature(
     needs=("http",),
     commands={"Begin": {".cli": ("ui",)}},
     pages=".views.register:PAGES",
-    services=".services:PageServices",
     daemon_requests={"pages": ".in_daemon:show"},
     mount=".cli:MOUNT",
 )

@@ -4,7 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="screening",
-    services=".services:ScreeningServices",
     operations=".operations:OPERATIONS",
     undo=".undoing:undoing",
     commands={"Look after it": {".cli": ("scan",)}},

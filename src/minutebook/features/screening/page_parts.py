@@ -5,10 +5,10 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
-from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.screening.secret_scan import SecretScan
 
 
 def secrets(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
     """Return how many secrets are kept."""
-    count = sum(app.get(ScreeningServices).secret_scan.counts(caller).values())
+    count = sum(app.get(SecretScan).counts(caller).values())
     return {"count": count} if count else None

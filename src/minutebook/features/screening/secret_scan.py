@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, NotFound, Refused
@@ -28,8 +29,6 @@ from minutebook.features.screening.occurrences import Masked, Occurrence
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.access.visibility import View
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.screening import FieldSecret, masked_fields, masked_value
 from minutebook.store.sql.side_words import SideRow, SideWords, document_of
 
@@ -50,14 +49,11 @@ REMEDIES = {
 class SecretScan:
     """Finds the secrets that screening would find today, in records of any time."""
 
-    def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
-        self._store = infrastructure.records
-        self._trail = infrastructure.trail
-        self._embeddings = infrastructure.embeddings
-        self._mentions = mentions
-        self._clock = infrastructure.clock
-        self._rules = infrastructure.rules
-        self._side_words = SideWords(infrastructure.store.database)
+    def __init__(self, app: App) -> None:
+        self._store, self._trail = app.infrastructure.records, app.trail
+        self._embeddings, self._mentions = app.embeddings, app.mentions
+        self._clock, self._rules = app.clock, app.rules
+        self._side_words = SideWords(app.infrastructure.store.database)
 
     def scan(self, caller: Caller) -> Iterator[Occurrence]:
         """Yield the secrets in the records that the caller may see; soft-deleted memories and versions too."""

@@ -282,12 +282,12 @@ class Trail:
 
     def take_in(self, caller: Caller, organization: str, taken: Sequence[TakenIn]) -> None:
         """Write an entry for each memory that an act on many took in, inside its transaction."""
-        last = self.head(organization)
+        last = self.head(organization) if taken else None
         for each in taken:
             act = TAKE_IN_PERSONS if each.is_persons else TAKE_IN
             draft = AuditDraft(caller, act, organization, each.memory, each.digests)
             last = trail.head_of(self._seal(draft, Kind.MEMORY, trail.DONE, (), last))
-        if taken and last is not None:
+        if last is not None:
             self._store.put(last)
 
     def entries(

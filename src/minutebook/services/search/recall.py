@@ -194,8 +194,8 @@ class Recall:
 
     def days_asked_for(self, caller: Caller, query: str, selection: Selection) -> DaySpan | None:
         """Return the days of a question for past events; None of another question, or if the selection names a time."""
-        days = named_days(query, selection.at or self._clock())
-        if days is None or selection.query.is_timed:
+        now = selection.at or self._clock()
+        if selection.query.is_timed or (days := named_days(query, now)) is None:
             return None
         asked = self._embeddings.embed_query(query, caller.call.progress)
         if self._embeddings.chance("happened", asked) < LIKELY:

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.records import Turn
 from minutebook.domain.writing.source_drafts import GoneTurn, TurnDraft
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading import conversation
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 from minutebook.services.intake import Outcome
@@ -154,7 +154,7 @@ def test_the_branch_that_was_seen_last_stands(
     kind = SOURCES["claude-code"]
     for count in (len(rows) - 1, len(rows)):
         source = kind.files(lines(tmp_path / "s.jsonl", *rows[:count]))
-        world.app.get(ImporterServices).source_imports.run(
+        world.app.get(SourceImports).run(
             world.caller, "t", found_in(source, kind), lambda: 1.0, dry_run=False
         )
     turns = world.store.find(Turn, everything("default"))
@@ -252,7 +252,7 @@ def test_a_message_still_queued_is_kept_once_though_it_is_sent_later(
     kind = SOURCES["claude-code"]
     for count in (3, 4, 5):
         source = kind.files(lines(tmp_path / "s.jsonl", *rows[:count]))
-        world.app.get(ImporterServices).source_imports.run(
+        world.app.get(SourceImports).run(
             world.caller, "t", found_in(source, kind), lambda: 1.0, dry_run=False
         )
         turns = world.store.find(Turn, everything("default"))
@@ -430,7 +430,7 @@ def test_a_copy_of_a_session_does_not_take_a_turn_from_the_other(
     kind = SOURCES["claude-code"]
     for written in (3, 0):
         source = kind.files(tmp_path)
-        report = world.app.get(ImporterServices).source_imports.run(
+        report = world.app.get(SourceImports).run(
             world.caller, "t", found_in(source, kind), lambda: 1.0, dry_run=False
         )
         counts = [report.counts[each].total() for each in (Outcome.NEW, Outcome.CHANGED)]

@@ -19,7 +19,7 @@ from minutebook.domain.writing.source_drafts import (
     UnreadPart,
 )
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.sources.transcripts import lines
 from tests.features.importers.test_cli import done, refused
@@ -51,7 +51,7 @@ def graph_of(path: Path) -> list[str]:
 def taken(world: World, path: Path) -> Any:
     kind = SOURCES["server-memory"]
     source = kind.files(path)
-    return world.app.get(ImporterServices).source_imports.run(
+    return world.app.get(SourceImports).run(
         world.caller, "server-memory", found_in(source, kind), lambda: 1.0, dry_run=False
     )
 

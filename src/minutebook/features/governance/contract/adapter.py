@@ -12,7 +12,7 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.governance.services import GovernanceServices
+from minutebook.features.governance.governed import GovernedMemories
 
 LATEST = 10
 """How many versions are shown of a memory."""
@@ -44,9 +44,7 @@ def memory_write(
         return _state(app.memories.store(caller, draft))
     if scope is not None:
         raise InvalidInput("scope", "must be left out with memory_id: an edit moves no memory")
-    return _state(
-        app.get(GovernanceServices).governed.edit(caller, memory_id, content, MemoryType(type))
-    )
+    return _state(app.get(GovernedMemories).edit(caller, memory_id, content, MemoryType(type)))
 
 
 def memory_search(
@@ -54,14 +52,14 @@ def memory_search(
 ) -> Shape:
     """Find the records of this repository, its organization and the system on a subject."""
     types = None if type_filter is None else frozenset({MemoryType(type_filter)})
-    found = app.get(GovernanceServices).governed.search(caller, query, types, limit)
+    found = app.get(GovernedMemories).search(caller, query, types, limit)
     app.note_answer(caller, "memory_search", query, ((each.memory, each.score) for each in found))
     return {"memories": [_brief(each.memory) for each in found], "count": len(found)}
 
 
 def memory_read(app: App, caller: Caller, memory_id: str) -> Shape:
     """Show one memory whole, with its latest versions."""
-    memory, versions = app.get(GovernanceServices).governed.read(caller, memory_id)
+    memory, versions = app.get(GovernedMemories).read(caller, memory_id)
     return _whole(memory, versions[-LATEST:])
 
 

@@ -15,12 +15,11 @@ from minutebook.domain.instants import moment_of
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.domain.sources import Source
-from minutebook.features.pages.explained import Explained
+from minutebook.features.pages.explained import Explained, ExplainedRecall
 from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.page import FindKind, Page, View, Visit
 from minutebook.features.pages.frame.register import find_kinds, parts
 from minutebook.features.pages.frame.wording import notes_said
-from minutebook.features.pages.services import PageServices
 from minutebook.search.verdict import Verdict
 from minutebook.services.search.doubt import RELEVANCE
 from minutebook.services.search.recall import Selection
@@ -216,7 +215,7 @@ def _beside(kind: FindKind, visit: Visit, text: str, limit: int) -> tuple[str, S
 
 
 def _recalled(visit: Visit, query: FindQuery, sources: Collection[Source]) -> list[Explained]:
-    explained = visit.app.get(PageServices).explained
+    explained = visit.app.get(ExplainedRecall)
     return explained.recall(visit.caller, query.text, LIMIT, sources, query.selection)[0]
 
 
