@@ -199,6 +199,7 @@ def test_whoever_writes_hears_of_a_file_that_is_cited_and_not_there(
     index(world, shop)
     token = replace(here.caller, token="token_1")
     for each in (here, replace(here, caller=token)):
+        each.clock.turn(61)
         assert absent(each, each.contract, "store_memory", content=there) is None
         assert absent(each, each.contract, "store_memory", content=gone) == ["src/gone.py"]
         kept = each.remember("Totals are in src/pay.py.")

@@ -19,11 +19,10 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Head
+from minutebook.features.audit_proof import operations
 from minutebook.features.audit_proof.head_signatures import Signed
-from minutebook.features.audit_proof.operations import prove
 from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.features.audit_proof.trail_proof import NOT_PROVED, Proof
-from minutebook.operations import audit as operations
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -124,7 +123,7 @@ def audit_verify(
         # Of the caller's organization, which only the store's process knows.
         ends.append(Head(organization="", id="", number=number, digest=digest))
     with opened(options) as api:
-        proofs = api.run(prove, ends, public)
+        proofs = api.run(operations.prove, ends, public)
     say(
         [_proof_shape(each) for each in proofs],
         [*(line for each in proofs for line in _proof_lines(each)), *_not_proved()],

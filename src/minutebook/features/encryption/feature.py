@@ -5,7 +5,6 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="encryption",
     status=".status:status",
-    services=".services:EncryptionServices",
     operations=".operations:OPERATIONS",
     checks=".services:checks",
     commands={"Take out and bring in": {".cli": ("encrypt",)}},

@@ -8,7 +8,7 @@ from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.encryption.services import EncryptionServices
+    from minutebook.features.encryption.encryption import Encryption
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,15 @@ class EncryptionReport:
 @operation()
 def encryption(app: "App", caller: Caller) -> EncryptionReport:
     """Tell by which key the store in a file is encrypted."""
-    state = _services(app).encryption.state()
+    state = _encryption(app).state()
     return EncryptionReport(state.key, len(state.plain))
 
 
-def _services(app: "App") -> "EncryptionServices":
+def _encryption(app: "App") -> "Encryption":
     # A command that only asks for operations need not import what does them.
-    from minutebook.features.encryption.services import EncryptionServices
+    from minutebook.features.encryption.services import encryption_of
 
-    return app.get(EncryptionServices)
+    return encryption_of(app.settings)
 
 
 OPERATIONS = (encryption,)

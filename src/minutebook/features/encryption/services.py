@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from minutebook.app import App, FeatureServices
-from minutebook.composing import service
+from minutebook.app import App
 from minutebook.config import Settings
 from minutebook.disk.keys import place_of
 from minutebook.places import data_directory, sync_folder
@@ -14,18 +13,9 @@ if TYPE_CHECKING:
     from minutebook.features.encryption.encryption import Encryption
 
 
-class EncryptionServices(FeatureServices):
-    """The encryption of the data directory."""
-
-    @service
-    def encryption(self) -> "Encryption":
-        """Tell how the files are encrypted."""
-        return encryption_of(self.settings)
-
-
 def checks(app: App) -> Iterable[Check]:
     """Yield the check for plain files in an encrypted directory."""
-    faults = app.get(EncryptionServices).encryption.faults
+    faults = encryption_of(app.settings).faults
     yield Check(
         "The encryption", lambda: [Finding(f"{each}.", remedy) for each, remedy in faults()]
     )

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_apart, new_id, uuid_of
 from minutebook.domain.listed import MemoryList
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,
@@ -38,6 +39,9 @@ from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import UPDATE, Embed, MemoryWriter, version_id
 
 NEWEST_FIRST = "-ingestion_time"
+
+AGAIN = timedelta(minutes=1)
+"""The time within which the same words of a caller over a network are a call whose answer was lost."""
 
 CREATED = "created"
 """The act that a memory begins with, in the word that the governance contract promises."""
@@ -77,12 +81,27 @@ class Memories:
     def store(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a new memory with its vectors, first version, mentions and audit entry.
 
-        Notes in the call which memories it is like. Raises Refused if the caller may not write there,
+        Notes in the call which memories it is like. A call over a network that is tried again within AGAIN is answered with
+        the memory that the first one kept, and says so. Raises Refused if the caller may not write there,
         InvalidInput if a field does not fit, EmbeddingNotReady if the model is not ready in time,
         Conflict if the id is taken.
         """
         own = self._with_own_id(caller, self._writer.screened(caller, draft))
+        if caller.token and own.id is None and (kept := self._just_kept(caller, own)) is not None:
+            said = Reason("You kept this a moment ago: it is that memory.")
+            caller.call.notes["kept"] = Note({"id": kept.id}, said)
+            return kept
         return self._noted(caller, self._create(caller, own, self._writer.embed_for(caller)))
+
+    def _just_kept(self, caller: Caller, draft: Draft) -> Memory | None:
+        """Return the memory of the caller's own that has all that a draft says and was kept within AGAIN."""
+        names = {each.name for each in fields(draft)} - {"initial"}
+        stated = {name: said for name in names if (said := getattr(draft, name)) is not None}
+        seen = self._store.seen_by(caller).where(since=self._clock() - AGAIN)
+        own = seen.narrowed(author=caller.name).find(Memory)
+        return next(
+            (e for e in own if all(getattr(e, n) == said for n, said in stated.items())), None
+        )
 
     def _noted(self, caller: Caller, memory: Memory) -> Memory:
         """Add the notes on a memory that was just written to the call, and return it."""
