@@ -16,7 +16,7 @@ from minutebook.features.screening.secret_scan import SecretScan
 from minutebook.store.sql.side_tables import SideTable, all_tables
 from minutebook.store.sql.side_words import SideWords
 from tests.features.erasure.given import PERSON, kept
-from tests.world import World, ready, worlds
+from tests.world import NOON, World, ready, worlds
 
 AGENT = Caller(name="bot", role=Role.AGENT)
 WORDS = "the violet lighthouse of Tregavarra"
@@ -33,7 +33,9 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def keep(app: App, table: SideTable, id: str, words: str = WORDS) -> None:
     """Keep a row about a record that holds some words, of a user, where it holds words."""
-    values = {"name": "x", "integer": 1, "instant": 1, "real": 0.5}
+    # Of the present: what is old leaves a log by itself.
+    present = int(NOON.timestamp() * 1_000_000)
+    values = {"name": "x", "integer": 1, "instant": present, "real": 0.5}
     said = f'{{"text": "{words}", "user": "mia"}}'
     row = {
         column: said if column in table.words else values.get(type.rstrip("?"))
