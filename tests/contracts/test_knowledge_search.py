@@ -68,6 +68,7 @@ def test_search_ranks_by_cosine_and_tells_it(library: World, shelved: list[str])
         "content": TEXTS[3],
         "memory_type": "semantic",
         "score": pytest.approx(1, abs=2e-3),
+        "relevance": 1.0,
         "at": first["at"],
         "by": "agent",
     }

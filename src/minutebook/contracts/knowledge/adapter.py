@@ -92,7 +92,7 @@ def search(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by meaning."""
     found = app.recall.by_meaning(caller, query, limit)
     app.note_answer(caller, "search", query, ((each.memory, each.score) for each in found))
-    return _ranked(query, found)
+    return _ranked(query, found, is_likelihood=True)
 
 
 def search_text(app: App, caller: Caller, query: str, limit: int) -> Shape:
@@ -329,13 +329,14 @@ def _whole(app: App, caller: Caller, memory: Memory) -> Shape:
     return shape | {name: value for name, value in further.items() if value is not None}
 
 
-def _ranked(query: str, found: Sequence[Found]) -> Shape:
+def _ranked(query: str, found: Sequence[Found], *, is_likelihood: bool = False) -> Shape:
     results = [
         {
             "id": each.memory.id,
             "content": each.memory.content,
             "memory_type": each.memory.type,
             "score": round(each.score, 3),
+            **({"relevance": round(each.score, 2)} if is_likelihood else {}),
             **shapes.weighed(each.memory),
         }
         for each in found

@@ -88,8 +88,7 @@ class Memories:
         """
         own = self._with_own_id(caller, self._writer.screened(caller, draft))
         if caller.token and own.id is None and (kept := self._just_kept(caller, own)) is not None:
-            said = Reason("You kept this a moment ago: it is that memory.")
-            caller.call.notes["kept"] = Note({"id": kept.id}, said)
+            caller.call.notes["kept"] = Note({"id": kept.id}, Reason("You kept this just now."))
             return kept
         return self._noted(caller, self._create(caller, own, self._writer.embed_for(caller)))
 
