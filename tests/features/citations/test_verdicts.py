@@ -17,7 +17,6 @@ from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.features.citations.services import CitationServices
-from minutebook.features.ledger.contract import ledger
 from minutebook.services.search.hit_notes import HitNote
 from minutebook.store.sql.marks import ProgramMarks
 from tests.features.citations.repositories import committed
@@ -210,6 +209,8 @@ def test_whoever_writes_hears_of_a_file_that_is_cited_and_not_there(
 
 @pytest.mark.needs("ledger")
 def test_a_decision_hears_of_it_too(here: World) -> None:
+    from minutebook.features.ledger.contract import ledger
+
     draft = {"title": "Round half up", "target": "totals", "rationale": "As src/gone.py says. " * 9}
     assert absent(here, ledger(), "propose_decision", **draft, consequences=[]) == ["src/gone.py"]
 
