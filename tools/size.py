@@ -48,7 +48,7 @@ def excess(lines: Mapping[PurePosixPath, int]) -> Iterator[str]:
 
 
 def raised(now: str, before: Iterable[str]) -> Iterator[str]:
-    """Yield the numbers of a table of bounds that are above those of earlier ones; each is its text."""
+    """Yield the bounds in a text of the table that are above those in earlier texts of it."""
     bounds, earlier = _bounds(now), [_bounds(each) for each in before]
     for name, most in bounds.items():
         least = min((each[name] for each in earlier if name in each), default=most)
@@ -70,7 +70,7 @@ def _git(*words: str) -> str:
 
 
 def _bounds(text: str) -> Mapping[str, int]:
-    """Return the bounds of a table: what its parts name numbers."""
+    """Return the numbers in a text of the table, by name."""
     parts = (each for each in tomllib.loads(text).values() if isinstance(each, dict))
     return {name: most for part in parts for name, most in part.items() if isinstance(most, int)}
 

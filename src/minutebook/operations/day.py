@@ -24,7 +24,7 @@ MOST = 200
 """Memories, and sessions, that are listed: the latest."""
 
 MOST_MOVED = 10
-"""Memories of no project that a command is named for: the latest."""
+"""Memories of no project, the latest, in the command that moves them."""
 
 
 @operation("knowledge")
@@ -79,7 +79,7 @@ def _how_to_move(ids: Sequence[str], repository: str | None) -> str:
     """Return the command that moves memories of no project to a repository; "" if there is nothing to move."""
     if repository is None or not ids:
         return ""
-    said = "Of no project, to be moved here: `minutebook edit {ids} --to {repository}`."
+    said = "Some belong to no project; to move them here: `minutebook edit {ids} --to {repository}`"
     return Reason(said, ids=" ".join(ids[:MOST_MOVED]), repository=repository)
 
 

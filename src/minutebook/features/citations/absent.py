@@ -1,4 +1,4 @@
-"""Say to whom writes about a file that it is not there."""
+"""Name the cited files that are not in the project, beside the answer to a write."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -353,18 +353,18 @@ class HookContexts:
         turns = self._sessions.page(caller, session.name, 1, last).turns
         return _cut(turns[0].response, LONGEST_HIT) if turns else ""
 
-    def _said_since(self, caller: Caller, last: Session, sessions: Sequence[Session]) -> list[str]:
-        """Return the texts in the caller's project since the `last` session ended: memories, also those that ended, decisions, ends of later `sessions`."""
+    def _said_since(self, caller: Caller, ended: Session, sessions: Sequence[Session]) -> list[str]:
+        """Return the texts in the caller's project since a session ended: memories, also invalidated ones, decisions, ends of later `sessions`."""
         now, memories = self._clock(), self._memories.page(caller, LOOKED_AT, 0).memories
         texts = [
             each.text
             for each in memories
-            if last.last < (each.ingestion_time if holds_at(each, now) else each.updated_at)
+            if ended.last < (each.ingestion_time if holds_at(each, now) else each.updated_at)
             and self._doors.of(caller, each) >= Door.UNASKED
         ]
         decisions = self._decisions.latest(caller)[:LOOKED_AT]
-        texts += [each.text for each in decisions if each.created_at > last.last]
-        after = [e for e in sessions if e.last > last.last and is_of_project(caller, e)]
+        texts += [each.text for each in decisions if each.created_at > ended.last]
+        after = [e for e in sessions if e.last > ended.last and is_of_project(caller, e)]
         ends = (self._end_of(caller, each) for each in after[:_MOST_LATER_SESSIONS])
         return [*texts, *ends]
 
@@ -409,7 +409,7 @@ def _with_notes(lines: Iterable[_Line], notes: Mapping[str, Notes]) -> list[_Lin
 def _last_session(
     caller: Caller, sessions: Iterable[Session], here: Collection[str], session: str
 ) -> Session | None:
-    """Return the first other than `session` of those that are named `here` or belong to the caller's project."""
+    """Return the newest of the `sessions` in the caller's project or named `here`, but for `session` itself and those of subagents."""
     project = caller.folder_scope and caller.folder_scope.repository
     found = (
         each

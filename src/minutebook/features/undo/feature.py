@@ -7,8 +7,8 @@ FEATURE = Feature(
     tables=".tables:TABLES",
     operations=".operations:OPERATIONS",
     on_act=".images:keep",
-    jobs=".services:jobs",
+    jobs=".undo:jobs",
     today=".today:last_acts",
     commands={"Begin": {".cli": ("undo",)}},
-    page_acts={"/undo/{name}": ".services:take_back"},
+    page_acts={"/undo/{name}": ".undo:take_back"},
 )

@@ -40,6 +40,7 @@ from minutebook.features.undo.images import KEPT
 from minutebook.features.undo.rows import ImageRows
 from minutebook.operations.operation import is_at_keyboard
 from minutebook.services.access.audit import AuditDraft
+from minutebook.services.jobs import Job
 
 _TAKES_BACK = re.compile(r"^takes back [^,]*, entry (\d+)$")
 """The reason that the trail keeps of an act that takes another back."""
@@ -445,3 +446,14 @@ def _is(record: Record | None, state: str) -> bool:
 
 def _text(record: Record | None) -> str | None:
     return record.text if isinstance(record, TextRecord) else None
+
+
+def take_back(app: App, caller: Caller, name: str) -> str:
+    """Take an act back; lead to the page of the day."""
+    app.get(Undo).take_back(caller, name)
+    return "/today"
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job that removes the images that are older than a day."""
+    yield Job("undo", lambda _: app.get(Undo).prune(), "undo was not pruned")
