@@ -63,7 +63,11 @@ def minimal(command: click.Command) -> list[str]:
     options = [
         word for each in wanted if isinstance(each, click.Option) for word in (each.opts[0], "x")
     ]
-    arguments = ["x" for each in wanted if isinstance(each, click.Argument)]
+    arguments = [
+        next(iter(each.type.choices)) if isinstance(each.type, click.Choice) else "x"
+        for each in wanted
+        if isinstance(each, click.Argument)
+    ]
     # Theirs may be left out, in favour of an option.
     return [*options, *arguments, *["x"] * (command.name in ("backup", "revoke"))]
 
