@@ -23,8 +23,9 @@ from minutebook.config import settings_with
 from minutebook.domain.records import MemoryType, ProjectCommit
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.services import CodeServices
-from minutebook.features.why.services import WhyServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.why.following import Histories
+from minutebook.features.why.search import CommitSearch
 from minutebook.services.search.recall import WEIGHTS
 
 HERE = Path(__file__).parent
@@ -64,7 +65,7 @@ def of_repository(clone: Path, reports: Sequence[Report]) -> tuple[Counter[str],
     with TemporaryDirectory() as folder:
         app = opened_with(Path(folder))
         commits, seconds = read(app, clone)
-        caller, search = app.settings.caller(), app.get(WhyServices).commit_search
+        caller, search = app.settings.caller(), app.get(CommitSearch)
         for report in reports:
             hits = [getattr(each, "sha", "") for each in recalled(app, report["question"])]
             touched = search.among(caller, report["question"], str(clone), report["file"])
@@ -88,9 +89,9 @@ def opened_with(home: Path) -> App:
 
 def read(app: App, clone: Path) -> tuple[int, float]:
     """Read a history, with vectors; return its length and the seconds of processor time."""
-    project = app.get(CodeServices).projects.register(app.settings.caller(), str(clone))
+    project = app.get(Projects).register(app.settings.caller(), str(clone))
     before = process_time()
-    app.get(WhyServices).histories.read(project)
+    app.get(Histories).read(project)
     while app.embeddings.backfill_batch():
         pass
     seconds = process_time() - before

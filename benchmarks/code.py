@@ -32,7 +32,7 @@ from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
 from minutebook.features.bench.metrics import interval
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from minutebook.features.models.built_in import builtin
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import everything_in
@@ -128,7 +128,7 @@ def index_once(home: Path, library: Path) -> None:
     if whole.exists():
         return
     with opened(home) as app:
-        app.get(CodeServices).projects.index(settings_with().caller(), str(library), None)
+        app.get(Projects).index(settings_with().caller(), str(library), None)
         if app.embeddings.pending(
             CodeChunk, everything_in(app.infrastructure.store, DEFAULT_ORGANIZATION)
         ):

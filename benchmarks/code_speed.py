@@ -29,7 +29,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import Conflict
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from minutebook.services.jobs import stopping
 
 SMALL_FILES = 100_000
@@ -151,9 +151,9 @@ def _first_query(home: Path) -> None:
 def _with_vectors(app: App, library: Path) -> list[float]:
     """Change one file some times and index it with its vectors; milliseconds of each."""
     caller = settings_with().caller()
-    (project,) = app.get(CodeServices).projects.all(caller)
+    (project,) = app.get(Projects).all(caller)
     app.infrastructure.store.put(replace(project, path=str(library)))
-    index = partial(app.get(CodeServices).projects.index, caller, str(library), None)
+    index = partial(app.get(Projects).index, caller, str(library), None)
     index()
     time.sleep(SETTLED)
     index()
@@ -166,7 +166,7 @@ def _beside(app: App, library: Path, others: Path, turns: int, rounds: int) -> M
     In blocks that take turns, so that all meet the same weather.
     """
     contract, numbers = knowledge(), count()
-    app.get(CodeServices).projects.index(settings_with().caller(), str(others), 0.0)
+    app.get(Projects).index(settings_with().caller(), str(others), 0.0)
     works: dict[str, Callable[[threading.Event], object]] = {
         "nothing": lambda stop: stop.wait(),
         "vectors are made": app.embeddings.backfill,
@@ -209,10 +209,8 @@ def _reading(app: App, folder: Path, stop: threading.Event) -> None:
     caller = in_call(settings_with().caller(), progress=stopping(stop))
     while not stop.is_set():
         try:
-            project = (
-                app.get(CodeServices).projects.index(caller, str(folder), 0.0).progress.project
-            )
-            app.get(CodeServices).projects.forget(caller, project)
+            project = app.get(Projects).index(caller, str(folder), 0.0).progress.project
+            app.get(Projects).forget(caller, project)
         except Conflict:
             return
 

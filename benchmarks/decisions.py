@@ -30,11 +30,13 @@ from minutebook.domain.ids import decision_id
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.embedding import Embedded, Embedding, Model
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.trees import with_files
 from minutebook.features.ledger.lineage import superseding
-from minutebook.features.ledger.search import DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.models import Models
 
 CALLER = Caller(name="ann", role=Role.HUMAN)
@@ -112,7 +114,7 @@ def drawn(chance: random.Random, number: int, target: str) -> Decision:
 
 def fill(app: App, size: int) -> float:
     """Commit so many decisions past the store; give the seconds."""
-    ledger = app.get(LedgerServices).ledgers.repository("default")
+    ledger = app.get(Ledgers).repository("default")
     repository = ledger.open()
     objects = ledger.objects(repository)
     pygit2.settings.enable_fsync_gitdir(False)
@@ -141,12 +143,10 @@ def acts(app: App, rounds: int) -> list[Row]:
         return DecisionDraft(words(chance, 6), target, words(chance, 30), (words(chance, 7),))
 
     def record(number: int) -> None:
-        made.append(app.get(LedgerServices).decisions.record(CALLER, draft(f"new {number}")))
+        made.append(app.get(DecisionActs).record(CALLER, draft(f"new {number}")))
 
     def supersede(number: int) -> None:
-        app.get(LedgerServices).decisions.supersede(
-            CALLER, [made[number].id], draft(made[number].target)
-        )
+        app.get(DecisionActs).supersede(CALLER, [made[number].id], draft(made[number].target))
 
     took = [("record", timed(record, rounds)), ("supersede", timed(supersede, rounds))]
     return [(name, each.p50, each.p99, each.cpu) for name, each in took]
@@ -162,7 +162,7 @@ def searches(app: App, rounds: int) -> list[Row]:
         def search(
             number: int, mode: DecisionMode = mode, questions: list[str] = questions
         ) -> None:
-            app.get(LedgerServices).decision_search.search(CALLER, questions[number], mode, 5)
+            app.get(DecisionSearch).search(CALLER, questions[number], mode, 5)
 
         took = timed(search, rounds)
         rows.append((f"search, {mode}", took.p50, took.p99, took.cpu))
@@ -181,15 +181,15 @@ def measured(size: int, rounds: int) -> tuple[list[Row], Row]:
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
         app = opened(Path(folder))
         filled = fill(app, size)
-        from_git = once(app.get(LedgerServices).ledgers.recover)
+        from_git = once(app.get(Ledgers).recover)
         vectors = once(lambda: app.embeddings.backfill(threading.Event()))
         app.close()
         app = opened(Path(folder))
-        start = timed(lambda _: app.get(LedgerServices).ledgers.recover(), 20)
+        start = timed(lambda _: app.get(Ledgers).recover(), 20)
         rows: list[Row] = [(size, "start", start.p50, start.p99, start.cpu)]
         rows += [(size, *row) for row in [*acts(app, rounds), *searches(app, rounds)]]
-        check = once(app.get(LedgerServices).ledgers.check)
-        rebuild = once(lambda: app.get(LedgerServices).rebuilds.rebuild(CALLER))
+        check = once(app.get(Ledgers).check)
+        rebuild = once(lambda: app.get(Rebuilds).rebuild(CALLER))
         app.close()
     return rows, (size, filled, from_git, vectors, check, rebuild)
 

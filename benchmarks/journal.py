@@ -28,7 +28,7 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
 from minutebook.domain.writing.turns import turn_id
 from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.sessions import JournalSearch
@@ -181,9 +181,9 @@ def _move(act: str, home: Path, file: Path) -> tuple[float, float, float]:
     app = opened(home, "none")
     wall, cpu = time.perf_counter(), time.process_time()
     if act == "export":
-        app.get(ArchiveServices).archives.export_to(CALLER, JOURNAL, file)
+        app.get(Archives).export_to(CALLER, JOURNAL, file)
     else:
-        app.get(ArchiveServices).archives.import_from(CALLER, file, Mode(act))
+        app.get(Archives).import_from(CALLER, file, Mode(act))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     app.close()
     return wall, cpu, peak_mb()

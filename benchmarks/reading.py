@@ -16,7 +16,7 @@ from benchmarks.measure import stopwatch
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.features.code.chunking.files import walk
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 
 ROUNDS = 5
 SETTLED = 2.1
@@ -61,7 +61,7 @@ def read(folder: Path, home: Path, changed: Path) -> dict[str, Any]:
     caller = settings_with().caller()
     before = memory("VmRSS")
     with stopwatch() as watch:
-        progress = app.get(CodeServices).projects.index(caller, str(folder), 0.0).progress
+        progress = app.get(Projects).index(caller, str(folder), 0.0).progress
     told: dict[str, Any] = {
         "wall": watch.wall,
         "CPU": watch.cpu,
@@ -73,7 +73,7 @@ def read(folder: Path, home: Path, changed: Path) -> dict[str, Any]:
     time.sleep(SETTLED)
 
     def index() -> None:
-        app.get(CodeServices).projects.index(caller, str(folder), 0.0)
+        app.get(Projects).index(caller, str(folder), 0.0)
 
     index()
     told["nothing changed"] = again(index, lambda number: None)

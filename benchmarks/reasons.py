@@ -34,7 +34,7 @@ from minutebook.domain.records import (
     Status,
     Turn,
 )
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from minutebook.services.search.recall import WEIGHTS
 
 CASES = Path(__file__).with_name("reasons.toml")
@@ -90,7 +90,7 @@ def _recalled(root: Path, home: Path, question: str) -> list[str]:
     """Return the texts of the hits of `recall` where the project is indexed."""
     with closing(open_app(settings_with(home=home, embedder="none"))) as app:
         caller = app.settings.caller()
-        app.get(CodeServices).projects.index(caller, str(root.resolve()))
+        app.get(Projects).index(caller, str(root.resolve()))
         found = app.combined.recall(caller, question, 10, WEIGHTS, app.recall_sources)
         return [each.record.text for each in found.results]
 

@@ -44,7 +44,6 @@ from minutebook.domain.records import IndexState, Memory, MemoryType, Project, R
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
-from minutebook.features.citations.services import CitationServices
 from minutebook.features.citations.trees import (
     Blobs,
     CommitTree,
@@ -52,6 +51,7 @@ from minutebook.features.citations.trees import (
     TreeComparison,
     compared_commits,
 )
+from minutebook.features.citations.verdicts import Citations
 from minutebook.features.code.references import references_in
 from minutebook.services.search.combined import CombinedRecall
 from minutebook.services.search.hit_notes import HitNotes
@@ -128,7 +128,7 @@ def costs_of_writes(clone: Path, *, quick: bool) -> Table:
         with_it, caller = storing(citing, "the"), citing.settings.caller()
         works = {"with": with_it, "without": storing(silent, "a")}
         stored = timed_in_turn(works, 20 if quick else 300)
-        follow = citing.get(CitationServices).citations.follow
+        follow = citing.get(Citations).follow
         follow(caller)
         judged = {}
         for many in (50, 1):
@@ -170,7 +170,7 @@ def costs_of_verdicts(clone: Path, *, quick: bool) -> Table:
             for view in app.infrastructure.records.seen_by(caller)
             for each in view.find(Memory)
         ]
-        citations = app.get(CitationServices).citations
+        citations = app.get(Citations)
         citations.wait = 60.0
         with stopwatch() as first:
             judged = citations.notes(caller, memories)

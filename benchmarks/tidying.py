@@ -35,8 +35,8 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.tidying.findings import Topic
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.features.tidying.services import TidyingServices
 
 HERE = Path(__file__).parent
 LABELLED, NOTES = HERE / "tidy.jsonl", HERE / "notes.jsonl"
@@ -102,7 +102,7 @@ def judged_patterns(part: str, home: Path) -> Judged:
                 continue
             for fill in each["fills"]:
                 _keep(app, each["pattern"].format(*fill), each["id"])
-        app.get(TidyingServices).rounds.run(PERSON)
+        app.get(Rounds).run(PERSON)
         found: dict[Topic, list[tuple[str, ...]]] = {}
         for row in TidyRows(app.infrastructure.store.database).everything("default"):
             found.setdefault(row.finding, []).append(tuple(id for _, id in row.subjects))
@@ -120,7 +120,7 @@ def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
         labelled = cases(part)[::every]
         ids = {each["id"]: _stored(app, clock, each) for each in labelled}
         clock.now = FAR
-        app.get(TidyingServices).rounds.run(PERSON)
+        app.get(Rounds).run(PERSON)
         found: dict[Topic, list[tuple[str, ...]]] = {}
         rows = TidyRows(app.infrastructure.store.database).everything("default")
         texts = _texts(app)
@@ -239,7 +239,7 @@ def _rounds(home: Path) -> list[tuple[Cell, ...]]:
         own, mapped = memory("RssAnon"), memory("RssFile")
         for _ in range(2):
             began = time.process_time()
-            done = app.get(TidyingServices).rounds.run(PERSON)
+            done = app.get(Rounds).run(PERSON)
             spent = time.process_time() - began
             added = (memory("RssAnon") - own, memory("RssFile") - mapped)
             each = f"{1000 * spent / max(1, done.looked_at):.2f}" if done.looked_at else "–"

@@ -17,8 +17,10 @@ from minutebook.domain.records import (
     ScopeLevel,
 )
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.proposals import Proposals
 from tests.features.ledger.decided import SECRET, draft
 from tests.world import World, failed, worlds
 
@@ -91,17 +93,17 @@ class Population:
         ends = [app.entities.create_entity(who, f"{n} {number}", "thing", None, None) for n in "ab"]
         app.entities.create_relation(who, ends[0].id, ends[1].id, "near", 1.0)
         target = f"target {number}"
-        decision = app.get(LedgerServices).decisions.record(who, draft(target))
-        proposal = app.get(LedgerServices).proposals.propose(who, draft(f"proposed {number}"))
-        declined = app.get(LedgerServices).proposals.propose(who, draft(f"declined {number}"))
-        app.get(LedgerServices).proposals.decline(who, declined.id)
+        decision = app.get(DecisionActs).record(who, draft(target))
+        proposal = app.get(Proposals).propose(who, draft(f"proposed {number}"))
+        declined = app.get(Proposals).propose(who, draft(f"declined {number}"))
+        app.get(Proposals).decline(who, declined.id)
         session = f"session {number}"
         app.sessions.add(who, session, "Mend it", "", "Done.")
         app.summaries.summarize(who, session)
         folder = self.home / f"code{number}"
         folder.mkdir()
         (folder / "a.py").write_text("def brew(): ...\n")
-        project = app.get(CodeServices).projects.index(who, str(folder)).progress.project
+        project = app.get(Projects).index(who, str(folder)).progress.project
         return Given(
             memories=(ids[0], ids[1]),
             locked=ids[2],
@@ -146,7 +148,7 @@ def populated(home: Path) -> Iterator[Population]:
         )
         world.app.embedding.settle()
         admin = Caller(name="ada", role=Role.ADMIN, organization="acme")
-        world.app.get(LedgerServices).secret.set(admin, SECRET)
+        world.app.get(ApprovalSecret).set(admin, SECRET)
         filled = Population(world, home, {})
         filled.given.update({scope: filled.fill(scope) for scope in SCOPES})
         yield filled

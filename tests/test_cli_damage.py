@@ -17,8 +17,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.archives.copies.backups import store_backups
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.examples import parametrize_in_part
 from tests.terminal import Run, remembered
 
@@ -35,10 +35,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(open_app(settings_with(home=folder / "home", embedder="none"))) as app:
         for number in range(60):
             app.memories.store(OWNER, Draft(content=f"tea {number} " * 40, type=MemoryType.FACT))
-        app.get(LedgerServices).decisions.record(
-            OWNER, DecisionDraft("Use one file", "store", "It is enough.")
-        )
-        app.get(ArchiveServices).backups.make(OWNER, folder / "all.tar")
+        app.get(DecisionActs).record(OWNER, DecisionDraft("Use one file", "store", "It is enough."))
+        app.get(store_backups).make(OWNER, folder / "all.tar")
     return folder
 
 

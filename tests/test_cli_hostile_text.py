@@ -16,7 +16,8 @@ from minutebook.cli.printing import body, shown, style
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.hooks import log as hook_log
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.recall_log.recall_log import RecallLog
 from tests.examples import parametrize_in_part
 from tests.store import samples
@@ -86,11 +87,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
             for record in made:
                 app.infrastructure.store.put(record)
         first = DecisionDraft(WORDS, WORDS, f"because of {WORDS}", (WORDS,))
-        old = app.get(LedgerServices).decisions.record(asks, first)
-        new = app.get(LedgerServices).decisions.supersede(asks, (old.id,), first)
-        proposed = app.get(LedgerServices).proposals.propose(
-            asks, replace(first, target=WORDS + "2"), ()
-        )
+        old = app.get(DecisionActs).record(asks, first)
+        new = app.get(DecisionActs).supersede(asks, (old.id,), first)
+        proposed = app.get(Proposals).propose(asks, replace(first, target=WORDS + "2"), ())
         app.status.deprecate(asks, "1" * 20, WORDS)
         app.note_answer(asks, WORDS, WORDS, [(made[0], 0.5)])
         app.get(RecallLog).flush()

@@ -6,7 +6,6 @@ from dataclasses import fields
 import pytest
 from click import Context
 
-from minutebook.app import FeatureServices
 from minutebook.cli import main
 from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.commands.setup import Steps
@@ -40,8 +39,6 @@ def test_each_folder_has_the_register_of_its_name() -> None:
 def test_what_a_register_names_is_there(feature: Feature, register: str, name: str) -> None:
     loaded = feature.load(name)
     match register:
-        case "services":
-            assert issubclass(loaded, FeatureServices)
         case "settings":
             assert issubclass(loaded, Settings)
         case "contract":
@@ -78,7 +75,7 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
                 "noted",
             ]
         case "on_write":
-            assert list(inspect.signature(loaded).parameters) == ["records", "caller", "record"]
+            assert list(inspect.signature(loaded).parameters) == ["app", "caller", "record"]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
         case "pages":

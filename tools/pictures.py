@@ -23,8 +23,8 @@ from minutebook.app import open_app
 from minutebook.config import environment, settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.code.reading import CodeReading
+from minutebook.features.ledger.decisions import DecisionActs
 from tools.demo_store import fill
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
@@ -85,10 +85,10 @@ def _filled(home: Path) -> dict[str, str]:
         app.start()
         app.embedding.wait()
         while app.overview.to_embed(person) or any(
-            each.progress.pending for each in app.get(CodeServices).code_reading.projects(person)
+            each.progress.pending for each in app.get(CodeReading).projects(person)
         ):
             time.sleep(0.2)
-        (decision,) = app.get(LedgerServices).decisions.truths(person)
+        (decision,) = app.get(DecisionActs).truths(person)
         entities, _ = app.surroundings.entities(person, "billing", 1, 0)
     return {"decision": decision.id, "entity": entities[0].id}
 

@@ -53,6 +53,13 @@ def _reached(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
                 attr="store",
             ):
                 yield node.lineno, "the infrastructure's whole store"
+            case ast.Attribute(
+                value=ast.Attribute(
+                    value=ast.Name("infrastructure") | ast.Attribute(attr="infrastructure"),
+                    attr="database",
+                )
+            ):
+                yield node.lineno, "the members of the store's database"
             case ast.Attribute(value=value, attr=attribute) if attribute in _INSIDE_READERS:
                 if not isinstance(value, ast.Name) or value.id not in ("self", "cls"):
                     yield node.lineno, f"{attribute} of another object"

@@ -21,7 +21,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import rules_of
-from minutebook.domain.records import Record
+from minutebook.domain.records import Memory, Record, TextRecord
 from minutebook.feature import features, loaded
 from minutebook.models import Models, models_of
 from minutebook.places import data_directory, machine_name
@@ -121,6 +121,10 @@ class App:
         """Return the entries that the features have in a register, each made for this app."""
         return [make(self) for make in loaded(register)]
 
+    def _of_class(self, register: str) -> "list[Any]":
+        """Return the objects of the classes that the features have in a register."""
+        return [self.get(of) for of in loaded(register)]
+
     @service
     def _listeners(self) -> "Sequence[AnswerListener]":
         return [each for each in self._made("on_answer") if each is not None]
@@ -192,8 +196,15 @@ class App:
         from minutebook.services.knowledge.memories import Memories
 
         return Memories(
-            self.infrastructure, self.writer, self.supersession, self.links, self.similar
+            self.infrastructure, self.writer, self.supersession, self.links, self.note_written
         )
+
+    def note_written(self, caller: Caller, record: TextRecord) -> None:
+        """Add the notes on a text that was just written to the call: what a memory is like, and those of features."""
+        if isinstance(record, Memory):
+            self.similar.note(caller, record)
+        for note in loaded("on_write"):
+            note(self, caller, record)
 
     @service
     def status(self) -> "StatusChanges":
@@ -249,7 +260,7 @@ class App:
         """Search memories and decisions."""
         from minutebook.services.search.recall import Recall
 
-        return Recall(self._records, self.embeddings, self.clock, self._made("texts"))
+        return Recall(self._records, self.embeddings, self.clock, self._of_class("texts"))
 
     @service
     def combined(self) -> "CombinedRecall":
@@ -260,7 +271,9 @@ class App:
 
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
-        return CombinedRecall(self.recall, newest, passages, self.hit_notes, self._made("lists"))
+        return CombinedRecall(
+            self.recall, newest, passages, self.hit_notes, self._of_class("lists")
+        )
 
     @service
     def hit_notes(self) -> "HitNotes":
@@ -317,8 +330,6 @@ class App:
     def start(self) -> None:
         """Compose every service, load the model and begin the work in the background."""
         compose_all(self)
-        for of in loaded("services"):
-            compose_all(self.get(of))
         self.background.start()
 
     def close(self) -> None:
@@ -331,24 +342,6 @@ class App:
                     close()
         self._store.close()
         self._presence.close()
-
-
-class FeatureServices:
-    """The services of a feature, composed from those of the core; `App.get` makes one of each class."""
-
-    def __init__(self, app: App) -> None:
-        self.app = app
-        self.composing = app.composing
-
-    @property
-    def infrastructure(self) -> Infrastructure:
-        """The services and settings that every writing service is given."""
-        return self.app.infrastructure
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the app."""
-        return self.app.settings
 
 
 def open_app(

@@ -33,8 +33,6 @@ class Feature:
     """What it keeps in a data directory, and only where there was a store: a function from Settings to paths."""
     backups: str = ""
     """The backups of a data directory, the latest first: a function of a DataDirectory to paths."""
-    services: str = ""
-    """Its services, a `FeatureServices`, which `App.get` makes."""
     commands: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """Its commands: by heading of the help and module, the names of those that the module has."""
     examples: Mapping[str, str] = field(default_factory=dict)
@@ -58,9 +56,9 @@ class Feature:
     checks: str = ""
     """What `doctor` examines: a function from an App to its Checks."""
     texts: str = ""
-    """Records that `recall` ranks with memories: a function from an App to a TextSource."""
+    """Records that `recall` ranks with memories: a TextSource, a class that takes an App."""
     lists: str = ""
-    """Records that `recall` ranks by themselves: a function from an App to a ListedSource."""
+    """Records that `recall` ranks by themselves: a ListedSource, a class that takes an App."""
     on_hits: Mapping[str, str] = field(default_factory=dict)
     """What it says beside the hits of an answer, by the name of the field: functions from an App to a HitNoter, which is asked
     once for all hits."""
@@ -96,7 +94,7 @@ class Feature:
     """What is noted of an act in its transaction: a function of a store, its entry, its changes, and known records
     by key as they were, None for new ones."""
     on_write: str = ""
-    """Adds notes on a text that was just written to the call: a function of the Records, a Caller and the record."""
+    """Adds notes on a text that was just written to the call: a function of an App, a Caller and the record."""
     undo: str = ""
     """How its acts are taken back: a function of an App, a Caller and a DoneAct to an Undoing, None for others'."""
     on_erase: str = ""

@@ -8,7 +8,7 @@ from minutebook.domain.caller import FolderScope, anywhere
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.world import World
 
 API, WEB = FolderScope("acme/api"), FolderScope("acme/web")
@@ -89,15 +89,14 @@ def test_a_decision_belongs_to_the_project_and_is_superseded_from_anywhere(
 ) -> None:
     act = {"target": "database", "title": "Use SQLite", "rationale": "It is one file and enough."}
     made = api.speaking(ledger()).call("record_decision", **act)["decision_id"]
-    decision = world.app.get(LedgerServices).decisions.read(anywhere(api.caller), made)
+    decision = world.app.get(DecisionActs).read(anywhere(api.caller), made)
     assert decision.repository == "acme/api"
     other = web.speaking(ledger()).call("record_decision", **act)["decision_id"]
     found = api.speaking(ledger()).call("search_decisions", query="database")["results"]
     assert [each["id"] for each in found] == [made]
     new = web.speaking(ledger()).call("supersede_decision", **act, old_decision_ids=[made])
     assert (
-        world.app.get(LedgerServices).decisions.read(world.caller, new["decision_id"]).repository
-        == "acme/api"
+        world.app.get(DecisionActs).read(world.caller, new["decision_id"]).repository == "acme/api"
     )
     assert other != made
 

@@ -12,7 +12,7 @@ from minutebook.contracts.answers import Answer
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.ids import uuid_named, uuid_of
 from minutebook.domain.records import Role
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part
 from tests.features.governance.contract.governed import INTENTS
@@ -272,8 +272,8 @@ def test_the_name_of_a_project_does_not_tell_of_others_out_of_sight(
     for index in (False, True):
         if index:
             who = replace(BEARER, **SCOPES["other repository"], role=Role.HUMAN)
-            app.get(CodeServices).projects.index(who, str(folders[1]))
+            app.get(Projects).index(who, str(folders[1]))
         answer = called(population, ("knowledge", "index_project"), {"path": str(folders[0])})
         ids.append(answer.content["project_id"])  # type: ignore[index]
-        app.get(CodeServices).projects.delete(BEARER, ids[-1])
+        app.get(Projects).delete(BEARER, ids[-1])
     assert ids[0] == ids[1]

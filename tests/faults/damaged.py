@@ -23,7 +23,7 @@ from minutebook.domain.records import CLASSES, Kind, MemoryType, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.hooks import log as hook_log
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.search.fusion import Signal
 from tests.terminal import typed
 from tests.world import everything
@@ -81,12 +81,12 @@ class Told:
             self.attempt(lambda: hook_log.entries(str(home)))
             self.attempt(read)
             self.attempt(search)
-            self.attempt(lambda: app.get(LedgerServices).decisions.latest(OWNER))
+            self.attempt(lambda: app.get(DecisionActs).latest(OWNER))
             self.attempt(
                 lambda: app.memories.store(OWNER, Draft(content="More", type=MemoryType.FACT))
             )
             self.attempt(
-                lambda: app.get(LedgerServices).decisions.record(
+                lambda: app.get(DecisionActs).record(
                     OWNER, DecisionDraft("Go on", "damage", "It is to be seen whether it can.")
                 )
             )

@@ -36,7 +36,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.git.history import read_all
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.places import data_directory
 from tests.world import everything
@@ -107,7 +107,7 @@ def violations(home: Path, said: Acknowledged, **options: Any) -> list[str]:
 
 def of_app(app: App, said: Acknowledged) -> list[str]:
     """Return what does not hold in an open store: records, trail, ledgers, what is derived."""
-    app.get(LedgerServices).ledgers.recover()
+    app.get(Ledgers).recover()
     store = app.infrastructure.store
     organizations = store.organizations()
     return [
@@ -177,7 +177,7 @@ def unproven(proofs: Iterable[Proof]) -> Iterator[str]:
 
 
 def _of_ledger(app: App, organization: str) -> Iterator[str]:
-    ledger = app.get(LedgerServices).ledgers.repository(organization)
+    ledger = app.get(Ledgers).repository(organization)
     if not ledger.is_there or (head := ledger.head()) is None:
         return
     # What a kill left before the branch moved is named by nothing, and no fault.

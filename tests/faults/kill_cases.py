@@ -19,12 +19,12 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.rights.grants import Grant
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.archives.copies.backups import store_backups
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.features.tidying.services import TidyingServices
 from tests.faults import victims
 from tests.faults.invariants import PROBER, Acknowledged, check, violations
 from tests.features.archives.test_archives import headed, turn
@@ -206,7 +206,7 @@ def tidied(folder: Path, said: Acknowledged, ended: bool) -> None:
             is_applied = record is None or getattr(record, "superseded_by", None) is not None
             assert is_applied is (each.state is State.APPLIED), each
             if is_applied:
-                app.get(TidyingServices).inbox.undo(PERSON, str(each.number))
+                app.get(Inbox).undo(PERSON, str(each.number))
         memories = store.find(Memory, everything("default"))
         assert [each.superseded_by for each in memories] == [None] * 2 * PAIRS
     checked(folder, said, ended)
@@ -227,7 +227,7 @@ def indexed(folder: Path, said: Acknowledged, ended: bool) -> None:
     """Check that the next run completes the index, with each function once."""
     checked(folder, said, ended)
     with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
-        app.get(CodeServices).projects.index(PROBER, str(folder / "code"))
+        app.get(Projects).index(PROBER, str(folder / "code"))
         chunks = app.infrastructure.store.find(CodeChunk, everything("default"))
     names = Counter(each.name for each in chunks)
     known = [f"f{number}_{each}" for number in range(FILES) for each in range(FUNCTIONS)]
@@ -240,9 +240,9 @@ def two_stores(folder: Path) -> None:
     for name, text in (("other", "from the backup"), ("home", "there before")):
         with closing(open_app(settings_at(folder / name, embedder="none"))) as app:
             app.memories.store(PROBER, Draft(content=text, type=MemoryType.FACT))
-            app.get(LedgerServices).decisions.record(PERSON, draft(text, text))
+            app.get(DecisionActs).record(PERSON, draft(text, text))
             if name == "other":
-                app.get(ArchiveServices).backups.make(PERSON, folder / "backup.tar")
+                app.get(store_backups).make(PERSON, folder / "backup.tar")
             else:
                 # A restore leaves it as it is.
                 owner = replace(PERSON, writes_system=True)
@@ -257,7 +257,7 @@ def backed_up(folder: Path, said: Acknowledged, ended: bool) -> None:
     assert path.exists() or not ended
     if not path.exists():
         with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
-            app.get(ArchiveServices).backups.make(PERSON, path)
+            app.get(store_backups).make(PERSON, path)
     assert not list(folder.glob(".*"))
     target = folder / "restored"
     restore = ["restore", str(path), "--home", str(target)]

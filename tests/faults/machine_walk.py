@@ -36,19 +36,24 @@ from minutebook.domain.rights.grants import Grant
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import JOURNAL, OWN, Mode
+from minutebook.features.archives.archives import Archives
+from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.archives.copies.restores import Restores
-from minutebook.features.archives.notes.note_sync import Deletion
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.audit_proof.services import ProofServices
+from minutebook.features.archives.notes.note_sync import Deletion, NoteSync
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.governance.governed import GovernedMemories
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.screening.secret_scan import SecretScan
 from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.features.tidying.services import TidyingServices
 from minutebook.places import data_directory
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import SECRET, draft
@@ -151,7 +156,7 @@ class Walk:
 
     def check(self) -> None:
         """Raise AssertionError unless the machine's records are as its trails say."""
-        found = list(unproven(self.world.app.get(ProofServices).proving.prove(PERSON)))
+        found = list(unproven(self.world.app.get(TrailProving).prove(PERSON)))
         assert not found, "\n".join(found)
 
     def settle(self) -> None:
@@ -204,7 +209,7 @@ def opened(open_one: Opener, number: int) -> World:
     )
     for caller in (PERSON, AT_WORK):
         with suppress(MinutebookError):
-            world.app.get(LedgerServices).secret.set(caller, SECRET)
+            world.app.get(ApprovalSecret).set(caller, SECRET)
     return world
 
 
@@ -315,27 +320,23 @@ def relate(w: Walk) -> None:
 def decide(w: Walk) -> None:
     """Decide something, at times on a target that is taken."""
     target = f"target {w.chance.randrange(6)}"
-    w.world.app.get(LedgerServices).decisions.record(w.caller, draft(target, w.text()))
+    w.world.app.get(DecisionActs).record(w.caller, draft(target, w.text()))
 
 
 def decide_anew(w: Walk) -> None:
     """Supersede a decision."""
     old = w.one(Decision)
-    w.world.app.get(LedgerServices).decisions.supersede(
-        w.caller, [old.id], draft(old.target, w.text())
-    )
+    w.world.app.get(DecisionActs).supersede(w.caller, [old.id], draft(old.target, w.text()))
 
 
 def propose(w: Walk) -> None:
     """Propose something."""
-    w.world.app.get(LedgerServices).proposals.propose(
-        w.caller, draft(f"target {w.chance.randrange(9)}", w.text())
-    )
+    w.world.app.get(Proposals).propose(w.caller, draft(f"target {w.chance.randrange(9)}", w.text()))
 
 
 def accept(w: Walk) -> None:
     """Accept a proposal."""
-    w.world.app.get(LedgerServices).proposals.accept(w.caller, w.one(Proposal).id, SECRET)
+    w.world.app.get(Proposals).accept(w.caller, w.one(Proposal).id, SECRET)
 
 
 # The journal
@@ -353,11 +354,9 @@ def converse(w: Walk) -> None:
 def tidy(w: Walk) -> None:
     """Look for disorder, and settle some of what is found."""
     app = w.world.app
-    app.get(TidyingServices).rounds.run(w.caller)
-    for waiting in app.get(TidyingServices).inbox.listing(w.caller, 5).waiting:
-        settle = w.chance.choice(
-            (app.get(TidyingServices).inbox.apply, app.get(TidyingServices).inbox.refuse)
-        )
+    app.get(Rounds).run(w.caller)
+    for waiting in app.get(Inbox).listing(w.caller, 5).waiting:
+        settle = w.chance.choice((app.get(Inbox).apply, app.get(Inbox).refuse))
         with suppress(MinutebookError):
             settle(w.caller, waiting.name)
         w.check()
@@ -372,7 +371,7 @@ def undo(w: Walk) -> None:
     ]
     if not rows:
         raise Nothing
-    w.world.app.get(TidyingServices).inbox.undo(w.caller, str(w.chance.choice(rows).number))
+    w.world.app.get(Inbox).undo(w.caller, str(w.chance.choice(rows).number))
 
 
 ERASED: Sequence[type[Record]] = (
@@ -384,20 +383,18 @@ def erase(w: Walk) -> None:
     """Erase a record, at times from backups, too."""
     app, found = w.world.app, w.one(w.chance.choice(ERASED))
     if isinstance(found, Summary):
-        records = app.get(ErasureServices).erasing.find(w.caller, Choice(session=found.session))
+        records = app.get(Erasing).find(w.caller, Choice(session=found.session))
     else:
-        records = app.get(ErasureServices).erasing.find(w.caller, Choice((found.id,)))
+        records = app.get(Erasing).find(w.caller, Choice((found.id,)))
     backups = w.chance.random() < 0.5
-    done = app.get(ErasureServices).erasing.erase(
-        w.caller, records, backups=backups, from_ledger=True
-    )
+    done = app.get(Erasing).erase(w.caller, records, backups=backups, from_ledger=True)
     if backups:
         assert not [each for each in done.left if "written anew" in each], done.left
 
 
 def back_up(w: Walk) -> None:
     """Make a backup."""
-    w.world.app.get(ArchiveServices).backups.make(PERSON, w.file(f"{w.at}.tar"))
+    w.world.app.get(store_backups).make(PERSON, w.file(f"{w.at}.tar"))
 
 
 def restore(w: Walk) -> None:
@@ -415,7 +412,7 @@ def export(w: Walk) -> None:
     """Write an archive of all, or of the journal."""
     kinds = w.chance.choice((OWN, JOURNAL))
     name = "whole" if kinds == OWN else "journal"
-    w.world.app.get(ArchiveServices).archives.export_to(w.caller, kinds, w.file(f"{name}.jsonl"))
+    w.world.app.get(Archives).export_to(w.caller, kinds, w.file(f"{name}.jsonl"))
 
 
 def import_archive(w: Walk) -> None:
@@ -425,7 +422,7 @@ def import_archive(w: Walk) -> None:
         raise Nothing
     path = w.chance.choice(found)
     modes = (Mode.MERGE, Mode.REPLACE) if "journal" in path.name else (Mode.MERGE,)
-    w.world.app.get(ArchiveServices).archives.import_from(w.caller, path, w.chance.choice(modes))
+    w.world.app.get(Archives).import_from(w.caller, path, w.chance.choice(modes))
 
 
 def import_notes(w: Walk) -> None:
@@ -447,7 +444,7 @@ def sync_notes(w: Walk) -> None:
     """Edit a note of a folder and bring folder and store in step."""
     folder = w.home / f"notes{w.at}"
     folder.mkdir(exist_ok=True)
-    run = w.world.app.get(ArchiveServices).note_sync.run
+    run = w.world.app.get(NoteSync).run
     answer = w.chance.choice(tuple(Deletion))
     run(PERSON, folder, lambda name, label: answer)
     notes = sorted((folder / "memories").glob("*.md"))
@@ -540,13 +537,11 @@ ACTS: Acts = {
     "accept": (1, accept),
     "decline": (
         1,
-        lambda w: w.world.app.get(LedgerServices).proposals.decline(w.caller, w.one(Proposal).id),
+        lambda w: w.world.app.get(Proposals).decline(w.caller, w.one(Proposal).id),
     ),
     "reopen": (
         1,
-        lambda w: w.world.app.get(LedgerServices).proposals.reopen(
-            w.caller, w.one(Proposal, where=_is_over).id
-        ),
+        lambda w: w.world.app.get(Proposals).reopen(w.caller, w.one(Proposal, where=_is_over).id),
     ),
     "converse": (3, converse),
     "summarize": (2, lambda w: w.world.app.summaries.summarize(w.caller, w.one(Turn).session)),
@@ -563,7 +558,7 @@ ACTS: Acts = {
     "move": (1, move),
     "mask": (0.3, mask),
     "token": (1, token),
-    "rebuild": (0.5, lambda w: w.world.app.get(LedgerServices).rebuilds.rebuild(w.caller)),
+    "rebuild": (0.5, lambda w: w.world.app.get(Rebuilds).rebuild(w.caller)),
     "mend": (0.5, lambda w: w.world.app.doctor.mend(PERSON)),
     "reset": (0.1, reset),
     "sync": (20, sync),

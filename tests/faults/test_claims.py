@@ -20,7 +20,7 @@ from minutebook.domain.instants import is_ahead
 from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Record, Status
 from minutebook.domain.trust.doors import Voice
 from minutebook.features.archives.archive_lines import OWN
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from minutebook.features.hooks.contexts import HookContexts
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.hostile.doors import PERSON, context
@@ -45,7 +45,7 @@ def archive(folder: Path, draw: Callable[[], bool], kinds: Collection[Kind] = OW
     elsewhere.mkdir()
     with house(elsewhere) as other:
         _fill(other)
-        other.app.get(ArchiveServices).archives.export_to(PERSON, kinds, path)
+        other.app.get(Archives).export_to(PERSON, kinds, path)
     lines = [_claimed(line, draw) for line in path.read_text("utf-8").splitlines()[:-1]]
     body = "".join(f"{line}\n" for line in lines)
     last = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest()})

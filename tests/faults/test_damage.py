@@ -18,9 +18,10 @@ from minutebook.config import settings_with
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.hooks import log as hook_log
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.damaged import LIMITS, OWNER
 
@@ -118,12 +119,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
                 OWNER, Draft(content=TEXT.format(number=number), type=MemoryType.FACT)
             )
         app.sessions.add(OWNER, "a session", "Mend it", "", "Done.")
-        app.get(LedgerServices).decisions.record(
-            OWNER, DecisionDraft("Use one file", "store", "It is enough.")
-        )
-        app.get(LedgerServices).secret.set(OWNER, "open sesame")
+        app.get(DecisionActs).record(OWNER, DecisionDraft("Use one file", "store", "It is enough."))
+        app.get(ApprovalSecret).set(OWNER, "open sesame")
         app.doctor.mend(OWNER)
-        app.get(ArchiveServices).backups.make(OWNER, folder / "all.tar")
+        app.get(store_backups).make(OWNER, folder / "all.tar")
         hook_log.append(str(first), client="codex", event="Stop", outcome="captured")
         (first / "config.toml").write_text("writer_wait = 7\n")
         # With a log that was not carried over.

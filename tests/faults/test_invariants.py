@@ -24,7 +24,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.rights.grants import Grant
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.faults.invariants import PROBER, Acknowledged, check, of_app, of_folder, violations
 from tests.features.archives.test_archives import ADMIN
 from tests.features.ledger.decided import PERSON, draft
@@ -45,7 +45,7 @@ def kept(opener: Opener) -> World:
     world.relate(world.entity("Ana"), world.entity("Bo"))
     world.app.tokens.create(ADMIN, Grant(name="ci", role=Role.VIEWER))
     world.app.sessions.add(PROBER, "s1", "hello", "", "")
-    world.app.get(LedgerServices).decisions.record(PERSON, draft(title="Use SQLite"))
+    world.app.get(DecisionActs).record(PERSON, draft(title="Use SQLite"))
     return world
 
 

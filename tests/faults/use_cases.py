@@ -23,24 +23,33 @@ from minutebook.domain.sources import TEXTS
 from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
+from minutebook.features.archives.archives import Archives
+from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.archives.copies.restores import Restores
-from minutebook.features.archives.notes.note_sync import Deletion
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.audit_proof.services import ProofServices
-from minutebook.features.code.services import CodeServices
-from minutebook.features.encryption.services import encryption_of
+from minutebook.features.archives.exports.folder_exports import FolderExports
+from minutebook.features.archives.exports.graph_exports import GraphExports
+from minutebook.features.archives.notes.note_sync import Deletion, NoteSync
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.code.projects import Projects
+from minutebook.features.code.search import CodeSearch
+from minutebook.features.encryption.encryption import encryption_of
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.governance.governed import GovernedMemories
 from minutebook.features.importers.source_imports import SourceImports
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.search import DecisionMode as SearchMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.search import DecisionSearch
 from minutebook.features.migration.migration import Migration
 from minutebook.features.pages.explained import ExplainedRecall
 from minutebook.features.screening.secret_scan import SecretScan
+from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import FolderRemote
-from minutebook.features.sync.services import SyncServices
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.models import models_of
 from minutebook.places import data_directory
 from minutebook.services.knowledge.entities import Direction
@@ -134,7 +143,7 @@ def prepared(folder: Path, store: str | None = None) -> Iterator[Ground]:
             agent_memory_secret=SECRET,
         )
         app = world.app
-        app.get(LedgerServices).secret.set(OWNER, SECRET)
+        app.get(ApprovalSecret).set(OWNER, SECRET)
         population = Population(world, folder, {})
         given = population.fill("own")
         app.memories.store(OWNER, Draft(content="An old one", type=MemoryType.FACT))
@@ -145,15 +154,13 @@ def prepared(folder: Path, store: str | None = None) -> Iterator[Ground]:
     (folder / "one").rename(template / "one")
     ground = Ground(template, given, embedding, store)
     with closing(ground.open("prepared")) as app:
-        app.get(ArchiveServices).archives.export_to(OWNER, JOURNAL, template / "archive.jsonl")
-        app.get(ArchiveServices).note_sync.run(
-            OWNER, template / "notes", lambda name, label: Deletion.ASK
-        )
+        app.get(Archives).export_to(OWNER, JOURNAL, template / "archive.jsonl")
+        app.get(NoteSync).run(OWNER, template / "notes", lambda name, label: Deletion.ASK)
         if store is None:
-            app.get(ArchiveServices).backups.make(OWNER, template / "backup.tar")
+            app.get(store_backups).make(OWNER, template / "backup.tar")
             (template / "remote").mkdir()
-            app.get(SyncServices).machine_sync.run(PERSON, FolderRemote(template / "remote"))
-        app.get(TidyingServices).rounds.run(OWNER)
+            app.get(MachineSync).run(PERSON, FolderRemote(template / "remote"))
+        app.get(Rounds).run(OWNER)
         app.sessions.add(OWNER, "a later session", "Mend it", "", "Done.")
         app.memories.store(OWNER, Draft(content="A later one", type=MemoryType.FACT))
     for note in (template / "notes").rglob("*.md"):
@@ -176,9 +183,7 @@ def _named(name: str) -> UseCase:
 WRITES: dict[str, UseCase] = {
     **{name: _named(name) for name in (*NAMED, *PLACED, *HOMELY, *MANY)},
     # In the table their arguments are others each time.
-    "decisions.record": lambda a, g: a.get(LedgerServices).decisions.record(
-        BEARER, draft("a new target")
-    ),
+    "decisions.record": lambda a, g: a.get(DecisionActs).record(BEARER, draft("a new target")),
     "source_imports.run": lambda a, g: a.get(SourceImports).run(
         BEARER, "notes", [imported(number) for number in range(3)], lambda: 1.0, dry_run=False
     ),
@@ -187,64 +192,60 @@ WRITES: dict[str, UseCase] = {
     ),
     "tokens.revoke": lambda a, g: a.tokens.revoke(OWNER, a.tokens.list(OWNER)[0].id),
     "tokens.rotate": lambda a, g: a.tokens.rotate(OWNER, a.tokens.list(OWNER)[0].id, None),
-    "secret.set": lambda a, g: a.get(LedgerServices).secret.set(OWNER, "another secret", SECRET),
+    "secret.set": lambda a, g: a.get(ApprovalSecret).set(OWNER, "another secret", SECRET),
     "secret_scan.mask": lambda a, g: a.get(SecretScan).mask(OWNER),
     "memories.move": lambda a, g: a.memories.move(OWNER, g.given.memories[:2], "two"),
-    "archives.export_to": lambda a, g: a.get(ArchiveServices).archives.export_to(
+    "archives.export_to": lambda a, g: a.get(Archives).export_to(
         OWNER, JOURNAL, g.folder / "out.jsonl"
     ),
-    "archives.import_from": lambda a, g: a.get(ArchiveServices).archives.import_from(
+    "archives.import_from": lambda a, g: a.get(Archives).import_from(
         OWNER, g.folder / "archive.jsonl", Mode.REPLACE
     ),
-    "folder_exports.notes": lambda a, g: a.get(ArchiveServices).folder_exports.notes(
-        OWNER, g.folder / "exported"
-    ),
-    "graph_exports.run": lambda a, g: a.get(ArchiveServices).graph_exports.run(
-        OWNER, g.folder / "graph.jsonl"
-    ),
-    "backups.make": lambda a, g: a.get(ArchiveServices).backups.make(OWNER, g.folder / "new.tar"),
-    "note_sync.run": lambda a, g: a.get(ArchiveServices).note_sync.run(
+    "folder_exports.notes": lambda a, g: a.get(FolderExports).notes(OWNER, g.folder / "exported"),
+    "graph_exports.run": lambda a, g: a.get(GraphExports).run(OWNER, g.folder / "graph.jsonl"),
+    "backups.make": lambda a, g: a.get(store_backups).make(OWNER, g.folder / "new.tar"),
+    "note_sync.run": lambda a, g: a.get(NoteSync).run(
         OWNER, g.folder / "notes", lambda name, label: Deletion.ASK
     ),
-    "machine_sync.run": lambda a, g: a.get(SyncServices).machine_sync.run(
+    "machine_sync.run": lambda a, g: a.get(MachineSync).run(
         PERSON, FolderRemote(g.folder / "remote")
     ),
-    "rebuilds.rebuild": lambda a, g: a.get(LedgerServices).rebuilds.rebuild(OWNER),
+    "rebuilds.rebuild": lambda a, g: a.get(Rebuilds).rebuild(OWNER),
     "doctor.mend": lambda a, g: a.doctor.mend(OWNER),
-    "rounds.run": lambda a, g: a.get(TidyingServices).rounds.run(OWNER),
-    "inbox.apply": lambda a, g: a.get(TidyingServices).inbox.apply(OWNER, _first_name(a)),
-    "inbox.refuse": lambda a, g: a.get(TidyingServices).inbox.refuse(OWNER, _first_name(a)),
+    "rounds.run": lambda a, g: a.get(Rounds).run(OWNER),
+    "inbox.apply": lambda a, g: a.get(Inbox).apply(OWNER, _first_name(a)),
+    "inbox.refuse": lambda a, g: a.get(Inbox).refuse(OWNER, _first_name(a)),
     "erasing.erase": lambda a, g: _erase(a, g.given.memories[0]),
     "erasing.erase of a decision": lambda a, g: _erase(a, g.given.decision),
-    "erasing.scrub": lambda a, g: a.get(ErasureServices).erasing.scrub(OWNER),
+    "erasing.scrub": lambda a, g: a.get(Erasing).scrub(OWNER),
 }
 """What writes through an app that is open."""
 
 
 def _first_name(app: App) -> str:
     """Return the name of what waits first of what was suggested."""
-    return app.get(TidyingServices).inbox.listing(OWNER, 1).waiting[0].name
+    return app.get(Inbox).listing(OWNER, 1).waiting[0].name
 
 
 def _erase(app: App, id: str) -> object:
     """Erase a record, or end its erasure."""
-    if app.get(ErasureServices).erasing.unfinished() is not None:
-        return app.get(ErasureServices).erasing.resume(OWNER)
+    if app.get(Erasing).unfinished() is not None:
+        return app.get(Erasing).resume(OWNER)
     try:
-        records = app.get(ErasureServices).erasing.find(OWNER, Choice((id,)))
+        records = app.get(Erasing).find(OWNER, Choice((id,)))
     except NotFound:
         return None
-    return app.get(ErasureServices).erasing.erase(OWNER, records, backups=True, from_ledger=True)
+    return app.get(Erasing).erase(OWNER, records, backups=True, from_ledger=True)
 
 
 def _searched(app: App) -> object:
     """Search for all that there is."""
     return (
         app.get(ExplainedRecall).recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
-        app.get(LedgerServices).decision_search.search(OWNER, QUERY, SearchMode.AUDIT, 10),
+        app.get(DecisionSearch).search(OWNER, QUERY, SearchMode.AUDIT, 10),
         app.journal_search.turns(OWNER, QUERY, 10),
         app.journal_search.summaries(OWNER, QUERY, 10),
-        app.get(CodeServices).code_search.search(OWNER, "brew", 10),
+        app.get(CodeSearch).search(OWNER, "brew", 10),
         list(app.filtered_search.rank_all(OWNER, QUERY, MemoryQuery())),
     )
 
@@ -262,16 +263,16 @@ READS: dict[str, UseCase] = {
     "memories.history": lambda a, g: a.memories.history(
         OWNER, a.memories.read(OWNER, g.given.memories[0])
     ),
-    "decisions.everything": lambda a, g: a.get(LedgerServices).decisions.everything(OWNER),
-    "proposals.pending": lambda a, g: a.get(LedgerServices).proposals.pending(OWNER),
+    "decisions.everything": lambda a, g: a.get(DecisionActs).everything(OWNER),
+    "proposals.pending": lambda a, g: a.get(Proposals).pending(OWNER),
     "sessions.all": lambda a, g: (
         a.sessions.all(OWNER),
         a.sessions.page(OWNER, g.given.session, 10, 0),
     ),
-    "projects.all": lambda a, g: a.get(CodeServices).projects.all(OWNER),
+    "projects.all": lambda a, g: a.get(Projects).all(OWNER),
     "tokens.list": lambda a, g: a.tokens.list(OWNER),
     "trail.entries": lambda a, g: a.trail.entries(OWNER),
-    "proving.prove": lambda a, g: a.get(ProofServices).proving.prove(OWNER),
+    "proving.prove": lambda a, g: a.get(TrailProving).prove(OWNER),
     "overview": lambda a, g: (
         a.overview.counts(OWNER, Kind),
         a.overview.to_embed(OWNER),
@@ -279,8 +280,8 @@ READS: dict[str, UseCase] = {
     ),
     DOCTOR: lambda a, g: a.doctor.examine(),
     "secret_scan.scan": lambda a, g: list(a.get(SecretScan).scan(OWNER)),
-    "inbox.listing": lambda a, g: a.get(TidyingServices).inbox.listing(OWNER, 10),
-    "erasing.find": lambda a, g: a.get(ErasureServices).erasing.find(OWNER, Choice(query="tea")),
+    "inbox.listing": lambda a, g: a.get(Inbox).listing(OWNER, 10),
+    "erasing.find": lambda a, g: a.get(Erasing).find(OWNER, Choice(query="tea")),
 }
 """What only reads: it gives the right answer, or an error, after which the next one is right."""
 

@@ -26,8 +26,11 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.turns import Session
-from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.models import models_of
 from minutebook.search.fusion import Signal
 from tests.faults.invariants import Acknowledged
@@ -119,19 +122,19 @@ def _converse(app: App, text: str) -> None:
 
 
 def _decide(app: App, text: str) -> None:
-    app.get(LedgerServices).decisions.record(PERSON, draft(text, text))
+    app.get(DecisionActs).record(PERSON, draft(text, text))
     say("kept", Decision, text)
 
 
 def _propose(app: App, text: str) -> None:
-    app.get(LedgerServices).proposals.propose(AGENT, draft(text, text))
+    app.get(Proposals).propose(AGENT, draft(text, text))
     say("kept", Proposal, text)
 
 
 def decide(home: str, name: str, ledger: str) -> None:
     """Record decisions in a folder of a person's repository."""
     app = open_app(settings_at(home, embedder="none", ledger=Path(ledger)))
-    app.get(LedgerServices).ledgers.recover()
+    app.get(Ledgers).recover()
     for number in range(3):
         _decide(app, f"{name} {number}")
     app.close()
@@ -181,11 +184,11 @@ def tidy(home: str, name: str) -> None:
     """Look for disorder, apply all that is suggested, take every second change back."""
     del name
     app = open_app(settings_at(home, embedder="none"))
-    app.get(TidyingServices).rounds.run(PERSON)
-    for number, each in enumerate(app.get(TidyingServices).inbox.listing(PERSON, 99).waiting):
-        app.get(TidyingServices).inbox.apply(PERSON, each.name)
+    app.get(Rounds).run(PERSON)
+    for number, each in enumerate(app.get(Inbox).listing(PERSON, 99).waiting):
+        app.get(Inbox).apply(PERSON, each.name)
         if number % 2:
-            app.get(TidyingServices).inbox.undo(PERSON, each.name)
+            app.get(Inbox).undo(PERSON, each.name)
     app.close()
 
 

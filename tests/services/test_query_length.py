@@ -9,9 +9,8 @@ from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Turn
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.search import DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.code.search import CodeSearch
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.search.fusion import Signal
 from minutebook.search.text import MAX_QUERY, MAX_TEXT, parse_query
 from tests.contracts.wrong import OPENED
@@ -26,10 +25,8 @@ SEARCHES: dict[str, Search] = {
     "every match": lambda w, q: list(w.app.filtered_search.rank_all(w.caller, q, MemoryQuery())),
     "by threshold": lambda w, q: w.app.filtered_search.by_vector(w.caller, q, MemoryQuery(), 0.5),
     "governed": lambda w, q: w.app.filtered_search.governed(w.caller, q, None, 5),
-    "code": lambda w, q: w.app.get(CodeServices).code_search.search(w.caller, q, 5),
-    "decisions": lambda w, q: w.app.get(LedgerServices).decision_search.search(
-        w.caller, q, DecisionMode.AUDIT, 5
-    ),
+    "code": lambda w, q: w.app.get(CodeSearch).search(w.caller, q, 5),
+    "decisions": lambda w, q: w.app.get(DecisionSearch).search(w.caller, q, DecisionMode.AUDIT, 5),
     "turns": lambda w, q: w.app.journal_search.turns(w.caller, q, 5),
     "summaries": lambda w, q: w.app.journal_search.summaries(w.caller, q, 5),
 }

@@ -9,9 +9,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import CodeChunk, MemoryType, Role, ScopeLevel
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.search import DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.code.search import CodeSearch
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.search.text import parse_query
 from minutebook.services.search.recall import WEIGHTS
 from minutebook.services.search.signals import Asked
@@ -76,7 +76,7 @@ def test_recall_through_the_contract(twins: World) -> None:
 
 
 def test_code(twins: World) -> None:
-    found = twins.app.get(CodeServices).code_search.search(ANYONE, QUERY, 10)
+    found = twins.app.get(CodeSearch).search(ANYONE, QUERY, 10)
     assert [each.chunk.content for each in found] == [BETTER, WORSE]
 
 
@@ -88,13 +88,11 @@ def test_turns(twins: World) -> None:
 
 def test_decisions(world: World) -> None:
     app = world.app
-    made = app.get(LedgerServices).decisions.record(
-        replace(ANYONE, organization="acme"), draft(BETTER)
-    )
+    made = app.get(DecisionActs).record(replace(ANYONE, organization="acme"), draft(BETTER))
     app.infrastructure.store.put(replace(made, organization="zoo", target=WORSE))
-    found = app.get(LedgerServices).decision_search.search(ANYONE, QUERY, DecisionMode.BALANCED, 10)
+    found = app.get(DecisionSearch).search(ANYONE, QUERY, DecisionMode.BALANCED, 10)
     assert [each.record.target for each in found] == [BETTER, WORSE]
-    truths = app.get(LedgerServices).decision_search.candidates(
+    truths = app.get(DecisionSearch).candidates(
         ANYONE, Asked(QUERY, parse_query(QUERY), None), None
     )
     assert set(truths.records) == {("acme", made.id), ("zoo", made.id)}

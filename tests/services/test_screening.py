@@ -17,10 +17,11 @@ from minutebook.domain.records import Entry, Memory, MemoryType, Role, Turn
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.archives.archive_lines import OWN, Mode
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.code.services import CodeServices
+from minutebook.features.archives.archives import Archives
+from minutebook.features.code.projects import Projects
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from tests.features.ledger.decided import draft
 from tests.world import NOON, Opener, WordEmbedder, World, everything, ready, worlds
 
@@ -68,17 +69,15 @@ WRITES: dict[str, Callable[[App, Caller], object]] = {
     "invalidate": lambda a, c: a.memories.invalidate(c, memory(a, c).id, TEXT, None),
     "deprecate": lambda a, c: a.status.deprecate(c, memory(a, c).id, TEXT),
     "create_entity": entity,
-    "record": lambda a, c: a.get(LedgerServices).decisions.record(
+    "record": lambda a, c: a.get(DecisionActs).record(
         c, draft(TEXT, TEXT, rationale=TEXT, consequences=(TEXT,))
     ),
-    "supersede": lambda a, c: a.get(LedgerServices).decisions.supersede(
+    "supersede": lambda a, c: a.get(DecisionActs).supersede(
         c,
-        [a.get(LedgerServices).decisions.record(c, draft("api")).id],
+        [a.get(DecisionActs).record(c, draft("api")).id],
         draft("api", TEXT, rationale=TEXT),
     ),
-    "propose": lambda a, c: a.get(LedgerServices).proposals.propose(
-        c, draft("ui", TEXT, rationale=TEXT)
-    ),
+    "propose": lambda a, c: a.get(Proposals).propose(c, draft("ui", TEXT, rationale=TEXT)),
     "add": lambda a, c: a.sessions.add(c, "monday", TEXT, TEXT, TEXT),
     "summarize": lambda a, c: [
         a.sessions.add(c, "friday", TEXT, "", TEXT),
@@ -102,7 +101,7 @@ def test_where_secrets_are_masked_nothing_keeps_one(open_one: Opener, tmp_path: 
         assert {each["action"] for each in facts} == {"masked"}, act
     (tmp_path / ".env").write_text(f"TOKEN={SECRET}\n")
     (tmp_path / "a.py").write_text(f'def brew():\n    return "{SECRET}"\n')
-    world.app.get(CodeServices).projects.index(asking(), str(tmp_path))
+    world.app.get(Projects).index(asking(), str(tmp_path))
     kept = "\n".join(map(repr, world.kept().values()))
     trail = "\n".join(map(repr, world.store.find(Entry, everything("acme"))))
     assert kept.count(HIDDEN) > len(WRITES)
@@ -177,10 +176,10 @@ def test_an_archive_is_imported_as_it_is_and_its_secrets_are_named(
     world.app.memories.store(owner, fact())
     world.app.sessions.add(owner, "s", TEXT, "", "")
     path = tmp_path / "all.jsonl"
-    world.app.get(ArchiveServices).archives.export_to(owner, OWN, path)
+    world.app.get(Archives).export_to(owner, OWN, path)
     other = open_one(name="other", redact=Redact.MASK)
     caller = in_call(owner, notes={})
-    other.app.get(ArchiveServices).archives.import_from(caller, path, Mode.MERGE, is_own=True)
+    other.app.get(Archives).import_from(caller, path, Mode.MERGE, is_own=True)
 
     def records(of: World) -> list[Any]:
         return [

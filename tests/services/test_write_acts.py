@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
-from minutebook.app import App, FeatureServices
+from minutebook.app import App
 from minutebook.composing import service_names
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InBatch, NotFound, Refused
@@ -27,14 +27,16 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
-from minutebook.feature import features, loaded
+from minutebook.feature import features
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.code.services import CodeServices
+from minutebook.features.archives.copies.backups import Backups
+from minutebook.features.audit_proof.signing import HeadSigning
+from minutebook.features.code.projects import Projects
 from minutebook.features.governance.governed import GovernedMemories
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from tests.examples import parametrize_in_part
 from tests.features.ledger.decided import SECRET, draft
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
@@ -82,7 +84,7 @@ NAMED: dict[str, Attempt] = {
     "status.unlock": lambda a, w, g: a.status.unlock(w, g.locked),
     "status.verify": lambda a, w, g: a.status.verify(w, g.memories[0]),
     "status.deprecate": lambda a, w, g: a.status.deprecate(w, g.memories[0], "old"),
-    "governed.edit": lambda a, w, g: a.get(GovernedMemories).edit(
+    "GovernedMemories.edit": lambda a, w, g: a.get(GovernedMemories).edit(
         w, g.memories[0], "Mine", MemoryType.FACT
     ),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
@@ -90,21 +92,19 @@ NAMED: dict[str, Attempt] = {
     "entities.create_relation": lambda a, w, g: a.entities.create_relation(
         w, *g.entities, "near", 9.0
     ),
-    "decisions.supersede": lambda a, w, g: a.get(LedgerServices).decisions.supersede(
+    "DecisionActs.supersede": lambda a, w, g: a.get(DecisionActs).supersede(
         w, [g.decision], draft(g.target, "Mine")
     ),
-    "proposals.propose": lambda a, w, g: a.get(LedgerServices).proposals.propose(
+    "Proposals.propose": lambda a, w, g: a.get(Proposals).propose(
         w, draft(g.target, "Mine"), [g.decision]
     ),
-    "proposals.decline": lambda a, w, g: a.get(LedgerServices).proposals.decline(w, g.proposal),
-    "proposals.reopen": lambda a, w, g: a.get(LedgerServices).proposals.reopen(w, g.declined),
-    "proposals.accept": lambda a, w, g: a.get(LedgerServices).proposals.accept(
-        w, g.proposal, SECRET
-    ),
+    "Proposals.decline": lambda a, w, g: a.get(Proposals).decline(w, g.proposal),
+    "Proposals.reopen": lambda a, w, g: a.get(Proposals).reopen(w, g.declined),
+    "Proposals.accept": lambda a, w, g: a.get(Proposals).accept(w, g.proposal, SECRET),
     "summaries.summarize": lambda a, w, g: a.summaries.summarize(w, g.session),
-    "projects.delete": lambda a, w, g: a.get(CodeServices).projects.delete(w, g.project),
-    "projects.forget": lambda a, w, g: a.get(CodeServices).projects.forget(
-        w, a.get(CodeServices).projects.read(w, g.project)
+    "Projects.delete": lambda a, w, g: a.get(Projects).delete(w, g.project),
+    "Projects.forget": lambda a, w, g: a.get(Projects).forget(
+        w, a.get(Projects).read(w, g.project)
     ),
 }
 """What is done to a record that the call names."""
@@ -126,13 +126,13 @@ HOMELY: dict[str, Attempt] = {
     "entities.create_entity": lambda a, w, g: a.entities.create_entity(
         w, "Ana", "person", "she", None
     ),
-    "decisions.record": lambda a, w, g: a.get(LedgerServices).decisions.record(
+    "DecisionActs.record": lambda a, w, g: a.get(DecisionActs).record(
         w, draft(f"new {next(NUMBERS)}")
     ),
     "sessions.add": lambda a, w, g: a.sessions.add(w, "new", "Mend it", "", "Done."),
-    "projects.index": lambda a, w, g: a.get(CodeServices).projects.index(w, str(g.folder)),
-    "projects.register": lambda a, w, g: a.get(CodeServices).projects.register(w, str(g.folder)),
-    "source_imports.run": lambda a, w, g: a.get(SourceImports).run(
+    "Projects.index": lambda a, w, g: a.get(Projects).index(w, str(g.folder)),
+    "Projects.register": lambda a, w, g: a.get(Projects).register(w, str(g.folder)),
+    "SourceImports.run": lambda a, w, g: a.get(SourceImports).run(
         w, "notes", [imported(next(NUMBERS))], lambda: 1.0, dry_run=False
     ),
 }
@@ -140,40 +140,40 @@ HOMELY: dict[str, Attempt] = {
 
 BESIDE = {
     "memories.move",
-    "archives.export",
-    "archives.export_journal_to",
-    "archives.export_to",
-    "archives.import_",
-    "archives.import_from",
-    "backups.make",
-    "confirmations.confirm",
-    "confirmations.take_back",
+    "Archives.export",
+    "Archives.export_journal_to",
+    "Archives.export_to",
+    "Archives.import_",
+    "Archives.import_from",
+    "Backups.make",
+    "Confirmations.confirm",
+    "Confirmations.take_back",
     "doctor.mend",
-    "erasing.erase",
-    "erasing.resume",
-    "erasing.scrub",
-    "folder_exports.notes",
-    "folder_exports.tables",
-    "graph_exports.run",
-    "histories.follow",
-    "inbox.apply",
-    "inbox.apply_by_rules",
-    "inbox.refuse",
-    "inbox.reopen",
-    "inbox.undo",
-    "ledger_texts.erase",
-    "machine_sync.compare",
-    "machine_sync.run",
-    "note_sync.run",
-    "note_sync.watch",
-    "rounds.run",
-    "rounds.run_if_due",
-    "rebuilds.rebuild",
-    "rebuilds.rebuild_from",
-    "secret.check",
-    "secret.pin",
-    "secret.set",
-    "secret_scan.mask",
+    "Erasing.erase",
+    "Erasing.resume",
+    "Erasing.scrub",
+    "FolderExports.notes",
+    "FolderExports.tables",
+    "GraphExports.run",
+    "Histories.follow",
+    "Inbox.apply",
+    "Inbox.apply_by_rules",
+    "Inbox.refuse",
+    "Inbox.reopen",
+    "Inbox.undo",
+    "LedgerTexts.erase",
+    "MachineSync.compare",
+    "MachineSync.run",
+    "NoteSync.run",
+    "NoteSync.watch",
+    "Rounds.run",
+    "Rounds.run_if_due",
+    "Rebuilds.rebuild",
+    "Rebuilds.rebuild_from",
+    "ApprovalSecret.check",
+    "ApprovalSecret.pin",
+    "ApprovalSecret.set",
+    "SecretScan.mask",
     "tokens.create",
     "tokens.revoke",
     "tokens.revoke_signed",
@@ -184,20 +184,20 @@ BESIDE = {
     "trail.log",
     "trail.log_many",
     "trail.take_in",
-    "signing.sign",
-    "undo.take_back",
-    "undo.take_back_entries",
+    "HeadSigning.sign",
+    "Undo.take_back",
+    "Undo.take_back_entries",
 }
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
 READS = {
-    "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
+    "DecisionActs": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
     "entities": {"communities", "read", "related"},
-    "erasing": {"check", "copies", "find", "unfinished"},
-    "governed": {"read", "search"},
-    "inbox": {"listing", "read"},
-    "citations": {"notes", "doubtful", "follow", "judge_anew"},
-    "ledgers": {"act", "states", "sync_visible"},
+    "Erasing": {"check", "copies", "find", "unfinished"},
+    "GovernedMemories": {"read", "search"},
+    "Inbox": {"listing", "read"},
+    "Citations": {"notes", "doubtful", "follow", "judge_anew"},
+    "Ledgers": {"act", "states", "sync_visible"},
     "memories": {
         *("count", "history", "id_meant", "narrowed", "page", "read", "read_any", "valid_at"),
         "version",
@@ -210,30 +210,19 @@ READS = {
         "to_embed",
         "token_states",
     },
-    "projects": {"all", "known", "progress", "read"},
-    "proposals": {"pending"},
-    "secret_scan": {"counts", "scan"},
+    "Projects": {"all", "known", "progress", "read"},
+    "Proposals": {"pending"},
+    "SecretScan": {"counts", "scan"},
     "sessions": {"all", "connections", "overview", "page", "turn_of", "turns", "within"},
     "summaries": {"page"},
     "tokens": {"last_uses", "list"},
     "trail": {"each", "ends", "entries", "heads", "prove"},
-    "undo": {"acts", "last", "obstacle", "read", "subjects"},
+    "Undo": {"acts", "last", "obstacle", "read", "subjects"},
 }
 """What only reads."""
 
 
-TAKING_AN_APP = {
-    "Undo": "undo",
-    "RecallLog": "recalls",
-    "HookContexts": "hook_contexts",
-    "GovernedMemories": "governed",
-    "SourceImports": "source_imports",
-    "SecretScan": "secret_scan",
-    "ExplainedRecall": "explained",
-}
-"""The names by which the tables have classes of features that take an App."""
-
-HELPERS = {"mentions", "supersession"}
+HELPERS = {"mentions", "supersession", "writer", "DecisionWriter", "Changing"}
 """Services that act inside the transactions of others."""
 
 
@@ -255,30 +244,28 @@ def may_write(service: type) -> bool:
 def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Population) -> None:
     app = population.world.app
     # Composed when they are first asked for; what helps the others is asked by no caller.
-    made = [app, *(app.get(of) for of in loaded("services"))]
     services = {"trail": type(app.trail), "tokens": type(app.tokens)} | {
-        name: type(getattr(part, name))
-        for part in made
-        for name in service_names(type(part))
-        if name not in ("writer", "_decision_writer", "_changing", *HELPERS)
+        name: type(getattr(app, name)) for name in service_names(App)
     }
     # Classes of features that take the app itself, once their modules are there.
     for feature in features():
         package = import_module(feature.module("."))
-        for each in iter_modules(package.__path__, f"{package.__name__}."):
+        for each in walk_packages(package.__path__, f"{package.__name__}."):
             import_module(each.name)
     services |= {
-        TAKING_AN_APP.get(of.__name__, of.__name__): of
+        of.__name__: of
         for name, module in list(sys.modules.items())
         if name.startswith("minutebook.features.")
         for of in vars(module).values()
-        if inspect.isclass(of) and of.__module__ == name and not issubclass(of, FeatureServices)
+        if inspect.isclass(of) and of.__module__ == name
         if inspect.isfunction(of.__init__)
         if list(inspect.signature(of.__init__).parameters) == ["self", "app"]
+        or of in (Backups, HeadSigning)
     }
     acts = {
         f"{attribute}.{name}"
         for attribute, each in services.items()
+        if attribute not in HELPERS
         if each.__module__.startswith(("minutebook.services.", "minutebook.features."))
         and may_write(each)
         for name, method in inspect.getmembers(each, inspect.isfunction)
@@ -286,7 +273,7 @@ def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Popul
     }
     reads = {f"{service}.{name}" for service, names in READS.items() for name in names}
     writes = {*NAMED, *PLACED, *MANY, *HOMELY, *BESIDE}
-    gives_callers = {"tokens.caller_of", "tokens.refused", "writer.embed", "projects.may_forget"}
+    gives_callers = {"tokens.caller_of", "tokens.refused", "writer.embed", "Projects.may_forget"}
     assert acts - gives_callers - reads - writes == set(), "enter it in one of the tables above"
     assert not reads & writes
     assert writes - acts == {"memories.write_all"}
@@ -376,7 +363,7 @@ def test_the_systems_is_changed_through_no_contract(population: Population, act:
 def test_an_import_takes_in_nothing_beyond_the_token(
     population: Population, tmp_path: Path
 ) -> None:
-    archives: Archives = population.world.app.get(ArchiveServices).archives
+    archives: Archives = population.world.app.get(Archives)
     for number, scope in enumerate(SCOPES):
         who = replace(BEARER, **SCOPES[scope], token="", repository_bound=False, writes_system=True)
         path = tmp_path / f"{number}.jsonl"
@@ -417,8 +404,6 @@ def test_a_relation_is_its_narrower_ends(population: Population) -> None:
 def test_an_agent_deletes_no_project_of_anothers(population: Population) -> None:
     own, app = population.fill("own"), population.world.app
     with pytest.raises(Refused):
-        app.get(CodeServices).projects.delete(
-            replace(BEARER, name="other", role=Role.AGENT), own.project
-        )
-    assert app.get(CodeServices).projects.read(BEARER, own.project)
-    app.get(CodeServices).projects.delete(replace(BEARER, role=Role.AGENT), own.project)
+        app.get(Projects).delete(replace(BEARER, name="other", role=Role.AGENT), own.project)
+    assert app.get(Projects).read(BEARER, own.project)
+    app.get(Projects).delete(replace(BEARER, role=Role.AGENT), own.project)

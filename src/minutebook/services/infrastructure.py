@@ -2,17 +2,15 @@
 
 from dataclasses import dataclass
 
-from minutebook.domain.caller import Caller
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Rules
-from minutebook.domain.records import TextRecord
-from minutebook.feature import loaded
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.screening import Screening
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
+from minutebook.store.sql.database import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +34,7 @@ class Infrastructure:
         """The store as services see it that read for a caller."""
         return Records(self.store)
 
-    def note_written(self, caller: Caller, record: TextRecord) -> None:
-        """Add the notes of features on a text that was just written to the call."""
-        for note in loaded("on_write"):
-            note(self.records, caller, record)
+    @property
+    def database(self) -> Database:
+        """The database of the store, for the tables that features keep beside the records."""
+        return self.store.database

@@ -12,11 +12,11 @@ from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import OWN
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from minutebook.features.hooks.capture import capture
 from minutebook.features.hooks.events import read_event
+from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import FolderRemote
-from minutebook.features.sync.services import SyncServices
 from tests.faults.hostile.house import Answer, House, house
 from tests.faults.hostile.items import Item
 from tests.faults.hostile.source_files import SOURCE_FILES
@@ -236,7 +236,7 @@ def _archive(h: House, items: Sequence[Item]) -> list[Answer]:
     _elsewhere(
         h,
         items,
-        lambda other: _ignore(other.app.get(ArchiveServices).archives.export_to(PERSON, OWN, path)),
+        lambda other: _ignore(other.app.get(Archives).export_to(PERSON, OWN, path)),
     )
     return [h.command("import", str(path), "--role", "admin")]
 
@@ -245,7 +245,7 @@ def _journal(h: House, items: Sequence[Item]) -> list[Answer]:
     backups = h.settings.home / "backups"
     backups.mkdir(exist_ok=True)
     _elsewhere(
-        h, items, lambda other: _ignore(other.app.get(ArchiveServices).archives.export_journal_to(PERSON, backups / "journal.jsonl"))
+        h, items, lambda other: _ignore(other.app.get(Archives).export_journal_to(PERSON, backups / "journal.jsonl"))
     )  # fmt: skip
     return [h.tool("journal", "import_database", file="journal.jsonl")]
 
@@ -254,7 +254,7 @@ def _sync(h: House, items: Sequence[Item]) -> list[Answer]:
     (h.folder / "remote").mkdir()
     remote = str(h.folder / "remote")
     _elsewhere(
-        h, items, lambda other: _ignore(other.app.get(SyncServices).machine_sync.run(PERSON, FolderRemote(Path(remote))))
+        h, items, lambda other: _ignore(other.app.get(MachineSync).run(PERSON, FolderRemote(Path(remote))))
     )  # fmt: skip
     return [h.command("sync", remote)]
 

@@ -26,9 +26,10 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.audit_proof.services import ProofServices
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from tests.faults.invariants import unproven
 from tests.faults.isolation.acts import WHY, Hand, Made, as_typed
 from tests.faults.isolation.house import (
@@ -134,20 +135,18 @@ def settle(house: House) -> None:
         if organization != SYSTEM:
             for _ in range(2):
                 given = {"title": f"Use {founders.canary()}", "target": f"door {founders.canary()}"}
-                app.get(LedgerServices).decisions.record(
+                app.get(DecisionActs).record(
                     who, DecisionDraft(**given, rationale=WHY, consequences=())
                 )
             given["target"] = f"gate {founders.canary()}"
-            app.get(LedgerServices).proposals.propose(
-                who, DecisionDraft(**given, rationale=WHY, consequences=())
-            )
+            app.get(Proposals).propose(who, DecisionDraft(**given, rationale=WHY, consequences=()))
         session = f"session {founders.canary()}"
         app.sessions.add(who, session, founders.words(), "", founders.words())
         app.summaries.summarize(who, session)
         folder = house.home / f"code{number}{founders.canary()}"
         folder.mkdir()
         (folder / "a.py").write_text(f"def brew_{founders.canary()}():\n    return 'door'\n")
-        app.get(CodeServices).projects.index(who, str(folder))
+        app.get(Projects).index(who, str(folder))
     house.app.embedding.settle()
 
 
@@ -311,7 +310,7 @@ def play(
             typed, wrong = walk.take(step)
             done.append(typed)
             if not wrong and (len(done) == len(steps) or (proving and len(done) % proving == 0)):
-                wrong = list(unproven(house.app.get(ProofServices).proving.prove(OWNER)))
+                wrong = list(unproven(house.app.get(TrailProving).prove(OWNER)))
                 figures.proofs += 1
             if wrong:
                 return done, wrong

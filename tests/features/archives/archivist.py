@@ -12,7 +12,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Role
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from tests.homes import settings_at
 
 
@@ -33,9 +33,9 @@ def main(act: str, home: str, file: str, limit: str = "") -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     try:
         if act == "export":
-            app.get(ArchiveServices).archives.export(caller, JOURNAL, file)
+            app.get(Archives).export(caller, JOURNAL, file)
         else:
-            app.get(ArchiveServices).archives.import_(caller, file, Mode(act))
+            app.get(Archives).import_(caller, file, Mode(act))
     except MinutebookError as error:
         _say(str(error))
     else:

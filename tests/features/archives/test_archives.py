@@ -26,7 +26,6 @@ from minutebook.domain.writing.turns import summary_id, turn_id
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.importing import Imported
-from minutebook.features.archives.services import ArchiveServices
 from minutebook.services.intake import Outcome
 from tests.examples import parametrize_in_part
 from tests.world import NOON, Opener, World, everything
@@ -37,7 +36,7 @@ ADMIN = Caller(name="root", role=Role.ADMIN, writes_system=True)
 
 def archives(world: World) -> Archives:
     """Return the archives of a world."""
-    return world.app.get(ArchiveServices).archives
+    return world.app.get(Archives)
 
 
 def turn(number: int = 0, **fields: Any) -> Turn:

@@ -16,7 +16,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.json_lines import check_sound
 from minutebook.domain.records import Kind, Record
 from minutebook.features.archives.archive_lines import Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from tests.examples import examples
 from tests.features.archives.test_archives import ADMIN
 from tests.store import given as drawn
@@ -52,7 +52,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 def exported(world: World, to: Path) -> list[bytes]:
-    world.app.get(ArchiveServices).archives.export_to(ADMIN, COMPARED, to)
+    world.app.get(Archives).export_to(ADMIN, COMPARED, to)
     return lines_of(to)
 
 
@@ -68,8 +68,6 @@ def test_what_was_brought_in_is_taken_out_again_byte_for_byte(records: list[Reco
                 one.store.put(record)
         first = exported(one, home / "first.jsonl")
         assert len(first) == len(records)
-        two.app.get(ArchiveServices).archives.import_from(
-            ADMIN, home / "first.jsonl", Mode.MERGE, is_own=True
-        )
+        two.app.get(Archives).import_from(ADMIN, home / "first.jsonl", Mode.MERGE, is_own=True)
         assert exported(two, home / "second.jsonl") == first
         assert exported(one, home / "again.jsonl") == first

@@ -14,7 +14,7 @@ from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import Kind, Turn
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from tests.contracts.requirements import requirement
 from tests.features.archives.test_archives import AGENT, headed, journal, put, sealed, turn
 from tests.world import Opener, World, everything, worlds
@@ -44,7 +44,7 @@ def kept(opener: Opener, filled: Path, tmp_path: Path) -> World:
 
 def given(world: World, start: int = 0, **fields: Any) -> Path:
     """A file to import, where the world allows it."""
-    path = world.app.get(ArchiveServices).archives.export(AGENT, []).path.with_name("given.jsonl")
+    path = world.app.get(Archives).export(AGENT, []).path.with_name("given.jsonl")
     path.write_bytes(
         sealed(headed(TURNS), *(line_of(turn(start + n, **fields)) for n in range(TURNS)))
     )
@@ -88,10 +88,7 @@ def test_an_export_that_is_killed_leaves_no_file_of_its_name(kept: World, tmp_pa
     worker.communicate()
     folder = tmp_path / "home" / "backups"
     assert [each.name for each in folder.iterdir() if each.suffix != ".part"] == []
-    assert (
-        kept.app.get(ArchiveServices).archives.export(AGENT, JOURNAL, "a.jsonl").counts[Kind.TURN]
-        == TURNS
-    )
+    assert kept.app.get(Archives).export(AGENT, JOURNAL, "a.jsonl").counts[Kind.TURN] == TURNS
     # What it left behind is gone as well.
     assert [each.name for each in folder.iterdir()] == ["a.jsonl"]
 
@@ -102,7 +99,7 @@ def test_an_export_clears_away_nothing_that_another_is_still_writing(
 ) -> None:
     worker = begun("export", tmp_path / "home", "a.jsonl")
     halfway(worker)
-    kept.app.get(ArchiveServices).archives.export(AGENT, JOURNAL, "b.jsonl")
+    kept.app.get(Archives).export(AGENT, JOURNAL, "b.jsonl")
     said, _ = worker.communicate("go on\n", timeout=60)
     assert said == "done\n"
     folder = tmp_path / "home" / "backups"
@@ -117,10 +114,10 @@ def test_an_export_that_cannot_be_entered_in_the_trail_leaves_no_file(
     other = FileLock(tmp_path / "home" / "minutebook.db-lock")
     other.acquire(0.0)
     with pytest.raises(StoreBusy):
-        world.app.get(ArchiveServices).archives.export(AGENT, JOURNAL)
+        world.app.get(Archives).export(AGENT, JOURNAL)
     assert list((tmp_path / "home" / "backups").iterdir()) == []
     other.close()
-    world.app.get(ArchiveServices).archives.export(AGENT, JOURNAL)
+    world.app.get(Archives).export(AGENT, JOURNAL)
     assert len(list((tmp_path / "home" / "backups").iterdir())) == 1
 
 
@@ -134,7 +131,7 @@ def test_an_export_clears_away_only_what_an_export_left(opener: Opener, tmp_path
         (folder / name).touch()
     (folder / ".c.minutebook.part").mkdir()
     (folder / ".d.minutebook.part").symlink_to(folder / ".a.part")
-    world.app.get(ArchiveServices).archives.export(AGENT, JOURNAL, "a.jsonl")
+    world.app.get(Archives).export(AGENT, JOURNAL, "a.jsonl")
     names = {".c.minutebook.part", ".d.minutebook.part", "a.jsonl", *others}
     assert {each.name for each in folder.iterdir()} == names
 
@@ -152,7 +149,7 @@ def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, m
     worker.communicate()
     assert kept.contents() == before
     assert kept.app.infrastructure.store.upkeep.check() == []
-    told = kept.app.get(ArchiveServices).archives.import_(AGENT, path.name, mode)
+    told = kept.app.get(Archives).import_(AGENT, path.name, mode)
     assert told.imported == {Kind.TURN: TURNS}
 
 
@@ -161,7 +158,7 @@ def test_an_export_for_which_there_is_no_room_leaves_nothing(opener: Opener, sma
     world = opener(archive_roots=(small,))
     put(world, *(turn(n, prompt=LONG) for n in range(500)))
     with pytest.raises(StoreError, match="No space left on device; nothing was kept of it"):
-        world.app.get(ArchiveServices).archives.export(AGENT, JOURNAL)
+        world.app.get(Archives).export(AGENT, JOURNAL)
     assert list(small.iterdir()) == []
 
 
@@ -183,7 +180,7 @@ def test_an_import_for_which_there_is_no_room_changes_nothing(
     put(world, turn(9 * TURNS))
     before = journal(world)
     with pytest.raises(StoreError, match="disk is full"):
-        world.app.get(ArchiveServices).archives.import_(AGENT, roomy.name, Mode.REPLACE)
+        world.app.get(Archives).import_(AGENT, roomy.name, Mode.REPLACE)
     assert journal(world) == before
     assert world.store.upkeep.check() == []
     world.app.close()
@@ -197,7 +194,7 @@ def test_an_export_is_of_one_moment_while_others_write(kept: World, tmp_path: Pa
     kept.app.infrastructure.store.delete(Turn, "default", turn(TURNS - 1).id)
     out, err = worker.communicate("go on\n", timeout=60)
     assert out == "done\n", err
-    told = kept.app.get(ArchiveServices).archives.import_(AGENT, "a.jsonl", Mode.REPLACE)
+    told = kept.app.get(Archives).import_(AGENT, "a.jsonl", Mode.REPLACE)
     assert told.imported == {Kind.TURN: TURNS}
     assert journal(kept) == [turn(n) for n in range(TURNS)]
     assert kept.app.infrastructure.store.count(Turn, everything("default")) == TURNS

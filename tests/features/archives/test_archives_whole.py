@@ -24,10 +24,12 @@ from minutebook.domain.records import (
 from minutebook.domain.rights.grants import Grant
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
+from minutebook.features.audit_proof.audit_proof import TrailProving
 from minutebook.features.audit_proof.last_texts import MISSING
-from minutebook.features.audit_proof.services import ProofServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Ledgers
 from minutebook.services.intake import Outcome
 from tests.features.archives.test_archives import ADMIN, put, summary, turn
 from tests.features.ledger.decided import draft, git, ledger_of
@@ -52,9 +54,9 @@ def filled(world: World) -> World:
     app.memories.remove(asks, world.remember("forgotten"))
     app.status.lock(asks, second)
     world.by(organization="zoo").remember("tapir")
-    made = app.get(LedgerServices).decisions.record(asks, draft())
-    app.get(LedgerServices).decisions.supersede(asks, [made.id], draft(title="Use two files"))
-    app.get(LedgerServices).proposals.propose(asks, draft("wire"))
+    made = app.get(DecisionActs).record(asks, draft())
+    app.get(DecisionActs).supersede(asks, [made.id], draft(title="Use two files"))
+    app.get(Proposals).propose(asks, draft("wire"))
     for record in (
         project(organization="default", path=str(Path("/nowhere/a"))),
         file(organization="default", project="a"),
@@ -96,9 +98,9 @@ def test_a_whole_store_comes_back_equal_with_versions_and_trail(
     assert {kind for _, kind, _ in before} == set(KINDS)
     with_origin = {each.kind for each in before.values() if getattr(each, "origin", None)}
     assert with_origin >= {Kind.MEMORY, Kind.VERSION, Kind.LINK, Kind.ENTRY, Kind.DECISION}
-    told = one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
+    told = one.app.get(Archives).export_to(ADMIN, KINDS, path)
     assert sum(told.counts.values()) == len(before)
-    two.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    two.app.get(Archives).import_from(ADMIN, path, Mode.MERGE, is_own=True)
     after = whole(two)
     heads = {key for key in before if key[1] is Kind.HEAD}
     for key in before.keys() - heads:
@@ -120,19 +122,15 @@ def test_a_trail_that_came_without_the_tokens_that_it_tells_of_holds(
         grant = Grant(name="ci", role=Role.AGENT, organization=organization)
         one.app.tokens.create(ADMIN, grant)
     one.remember("tea")
-    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, tmp_path / "all.jsonl")
-    other.app.get(ArchiveServices).archives.import_from(
-        ADMIN, tmp_path / "all.jsonl", Mode.MERGE, is_own=True
-    )
-    proofs = other.app.get(ProofServices).proving.prove(ADMIN)
+    one.app.get(Archives).export_to(ADMIN, KINDS, tmp_path / "all.jsonl")
+    other.app.get(Archives).import_from(ADMIN, tmp_path / "all.jsonl", Mode.MERGE, is_own=True)
+    proofs = other.app.get(TrailProving).prove(ADMIN)
     assert {each.organization for each in proofs} == {"acme", "default", SYSTEM_ORGANIZATION}
     assert [each.differences for each in proofs] == [()] * 3
     made = other.app.tokens.create(ADMIN, Grant(name="own", role=Role.AGENT)).token
     other.store.delete(Token, SYSTEM_ORGANIZATION, made.id)
     (told,) = (
-        each
-        for proof in other.app.get(ProofServices).proving.prove(ADMIN)
-        for each in proof.differences
+        each for proof in other.app.get(TrailProving).prove(ADMIN) for each in proof.differences
     )
     assert (told.id, told.reason) == (made.id, MISSING)
 
@@ -142,22 +140,20 @@ def test_imported_decisions_are_in_git_and_can_be_gone_on_with(
 ) -> None:
     one, two = filled(opener()), opener(name="two")
     path = tmp_path / "whole.jsonl"
-    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
-    two.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    one.app.get(Archives).export_to(ADMIN, KINDS, path)
+    two.app.get(Archives).import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert git(ledger_of(two.app).path, "rev-list", "--count", "main") == "1"
-    two.app.get(LedgerServices).decisions.record(
-        replace(ADMIN, organization="default"), draft("wire")
-    )
-    (state, *_) = two.app.get(LedgerServices).ledgers.states()
+    two.app.get(DecisionActs).record(replace(ADMIN, organization="default"), draft("wire"))
+    (state, *_) = two.app.get(Ledgers).states()
     assert state.reason is None
-    assert two.app.get(LedgerServices).ledgers.check() == []
+    assert two.app.get(Ledgers).check() == []
 
 
 def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     opener: Opener, tmp_path: Path
 ) -> None:
     world, path = filled(opener()), tmp_path / "whole.jsonl"
-    world.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
+    world.app.get(Archives).export_to(ADMIN, KINDS, path)
     gone = next(
         each.id
         for each in world.store.find(Memory, everything("default"))
@@ -166,7 +162,7 @@ def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     world.app.memories.delete(replace(ADMIN, organization="default"), gone)
     world.call("update_memory", id=world.remember("later"), content="later still")
     before = whole(world, Kind.ENTRY, Kind.HEAD)
-    archives = world.app.get(ArchiveServices).archives
+    archives = world.app.get(Archives)
     # What was removed by its name stays so, with all that belongs to it, unless it is wanted again.
     report = archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert whole(world, Kind.ENTRY, Kind.HEAD) == before
@@ -193,10 +189,10 @@ def test_a_memory_that_is_there_takes_no_versions_from_an_archive(
     one, two, path = opener(), opener(name="two"), tmp_path / "whole.jsonl"
     id = one.remember("tea at four")
     early = tmp_path / "early.jsonl"
-    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, early)
+    one.app.get(Archives).export_to(ADMIN, KINDS, early)
     one.call("update_memory", id=id, content="tea at five")
-    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
-    two.app.get(ArchiveServices).archives.import_from(ADMIN, early, Mode.MERGE, is_own=True)
-    two.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    one.app.get(Archives).export_to(ADMIN, KINDS, path)
+    two.app.get(Archives).import_from(ADMIN, early, Mode.MERGE, is_own=True)
+    two.app.get(Archives).import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert two.memory(id).content == "tea at four"
     assert two.app.infrastructure.store.count(Version, everything("default")) == 1

@@ -19,9 +19,9 @@ from minutebook.domain.records import Memory, Role
 from minutebook.domain.rights.grants import Grant
 from minutebook.features.archives.copies.backups import BackedUp, Backups
 from minutebook.features.archives.copies.restores import Restores
-from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.features.audit_proof.services import ProofServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.audit_proof.audit_proof import TrailProving, proof_of
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.repositories import Ledgers
 from minutebook.places import data_directory
 from tests.features.archives.test_archives_processes import small
 from tests.features.ledger.decided import PERSON, decisions_in, draft
@@ -50,7 +50,7 @@ from pathlib import Path
 from minutebook.app import open_app
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.copies.backups import store_backups
 from tests.homes import settings_at
 
 def die(path, target):
@@ -59,7 +59,7 @@ def die(path, target):
 
 Path.hardlink_to = die
 with closing(open_app(settings_at(sys.argv[1], embedder="none"))) as app:
-    app.get(ArchiveServices).backups.make(Caller(name="ana", role=Role.HUMAN), Path(sys.argv[2]))
+    app.get(store_backups).make(Caller(name="ana", role=Role.HUMAN), Path(sys.argv[2]))
 """
 
 
@@ -117,7 +117,7 @@ def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_pat
             restored(tmp_path / f"home{len(sizes)}", path)
             other = opener(name=f"home{len(sizes)}")
             # Both are of one moment: neither the tables nor Git are ahead.
-            assert [each.reason for each in other.app.get(LedgerServices).ledgers.states()] in (
+            assert [each.reason for each in other.app.get(Ledgers).states()] in (
                 [],
                 [None],
             )
@@ -213,12 +213,12 @@ def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
     chance = Random(seed)
     source = opener(name="source")
     source.remember("tea at five")
-    source.app.get(LedgerServices).decisions.record(PERSON, draft())
+    source.app.get(DecisionActs).record(PERSON, draft())
     path = tmp_path / "all.tar"
     backed_up(source, tmp_path / "source", path)
     old = opener(name="home")
     old.remember("coffee at six")
-    old.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
+    old.app.get(DecisionActs).record(PERSON, draft("wire"))
     old.app.close()
     home = tmp_path / "home"
     for _ in range(4):
@@ -344,7 +344,7 @@ def test_tokens_that_were_revoked_or_replaced_since_a_backup_stay_so(
     assert done.unsure == ()
     world = opener(name="home")
     tokens = world.app.tokens
-    assert all(proof.is_sound for proof in world.app.get(ProofServices).proving.prove(owner))
+    assert all(proof.is_sound for proof in world.app.get(TrailProving).prove(owner))
     for secret in (first.secret, second.secret):
         with pytest.raises(Unidentified):
             tokens.caller_of(secret)

@@ -10,9 +10,8 @@ import pytest
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.archives.exports.folder_exports import FolderExported
-from minutebook.features.archives.notes.note_sync import Deletion
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.exports.folder_exports import FolderExported, FolderExports
+from minutebook.features.archives.notes.note_sync import Deletion, NoteSync
 from tests.world import World
 
 
@@ -26,7 +25,7 @@ def filled(world: World) -> World:
 
 
 def notes(world: World, folder: Path) -> FolderExported:
-    return world.app.get(ArchiveServices).folder_exports.notes(world.caller, folder)
+    return world.app.get(FolderExports).notes(world.caller, folder)
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -136,7 +135,7 @@ def test_names_are_safe_whatever_the_title(world: World, tmp_path: Path) -> None
 def test_tables_hold_no_formula(filled: World, tmp_path: Path) -> None:
     filled.remember("=HYPERLINK(1)")
     filled.remember("\uff1d1+1")
-    filled.app.get(ArchiveServices).folder_exports.tables(filled.caller, tmp_path)
+    filled.app.get(FolderExports).tables(filled.caller, tmp_path)
     with (tmp_path / "memory.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert sorted(row["content"] for row in rows) == [
@@ -146,20 +145,18 @@ def test_tables_hold_no_formula(filled: World, tmp_path: Path) -> None:
     ]
     with (tmp_path / "relation.csv").open(newline="", encoding="utf-8") as file:
         assert [row["type"] for row in csv.DictReader(file)] == ["works at"]
-    assert (
-        filled.app.get(ArchiveServices).folder_exports.tables(filled.caller, tmp_path).changed == 0
-    )
+    assert filled.app.get(FolderExports).tables(filled.caller, tmp_path).changed == 0
 
 
 def test_tables_and_notes_lie_in_one_folder(filled: World, tmp_path: Path) -> None:
-    exports = filled.app.get(ArchiveServices).folder_exports
+    exports = filled.app.get(FolderExports)
     notes(filled, tmp_path)
     before = files(tmp_path)
     assert exports.tables(filled.caller, tmp_path).removed == 0
     tables = {path.name: path.read_bytes() for path in tmp_path.glob("*.csv")}
     assert notes(filled, tmp_path).removed == 0
     person = replace(filled.caller, role=Role.HUMAN, writes_system=True)
-    kept_in_step = filled.app.get(ArchiveServices).note_sync
+    kept_in_step = filled.app.get(NoteSync)
     report = kept_in_step.run(person, tmp_path, lambda *_: Deletion.FORGET)
     assert (report.written, report.forgotten) == ([], [])
     assert exports.tables(filled.caller, tmp_path).changed == 0

@@ -12,7 +12,7 @@ from minutebook.domain.errors import InvalidArchive
 from minutebook.domain.records import Entry, Kind, Record, Summary, Turn
 from minutebook.domain.writing.turns import summary_id
 from minutebook.features.archives.archive_lines import Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from minutebook.services.intake import Outcome
 from tests.examples import parametrize_in_part
 from tests.features.archives.test_archives import (
@@ -63,7 +63,7 @@ def given(world: World, content: bytes) -> str:
 
 
 def take(world: World, content: bytes, mode: Mode = Mode.MERGE) -> Any:
-    return world.app.get(ArchiveServices).archives.import_(AGENT, given(world, content), mode)
+    return world.app.get(Archives).import_(AGENT, given(world, content), mode)
 
 
 def put(world: World, *records: Record) -> None:
@@ -74,9 +74,7 @@ def put(world: World, *records: Record) -> None:
 
 def test_the_documents_own_examples_are_taken_in(world: World) -> None:
     held = replace(AGENT, organization="acme", user="bo")
-    told = world.app.get(ArchiveServices).archives.import_(
-        held, given(world, lines(TURN, SUMMARY)), Mode.MERGE
-    )
+    told = world.app.get(Archives).import_(held, given(world, lines(TURN, SUMMARY)), Mode.MERGE)
     assert told.imported == {Kind.TURN: 1, Kind.SUMMARY: 1}
     first, second = journal(world, "acme")
     assert isinstance(first, Turn)
@@ -105,9 +103,7 @@ def test_what_is_taken_in_is_written_again_with_the_same_fields(
     world: World, tmp_path: Path
 ) -> None:
     take(world, lines(TURN, SUMMARY))
-    done = world.app.get(ArchiveServices).archives.export_journal_to(
-        AGENT, tmp_path / "again.jsonl"
-    )
+    done = world.app.get(Archives).export_journal_to(AGENT, tmp_path / "again.jsonl")
     assert done.counts == {Kind.TURN: 1, Kind.SUMMARY: 1}
     found = [json.loads(line) for line in done.path.read_text(encoding="utf-8").splitlines()]
     instant = {"timestamp": "2025-10-08T12:00:00.000000Z"}
@@ -123,15 +119,11 @@ def test_sessions_come_back_equal_by_their_published_fields(opener: Opener, tmp_
         for session in ("s0", "s1", "東京 'quoted'\u2028")
     ]
     put(one, *records, *told)
-    done = one.app.get(ArchiveServices).archives.export_journal_to(
-        AGENT, tmp_path / "sessions.jsonl"
-    )
+    done = one.app.get(Archives).export_journal_to(AGENT, tmp_path / "sessions.jsonl")
     assert imported(other, done.path).imported == {Kind.TURN: 8, Kind.SUMMARY: 3}
     assert journal(other) == journal(one)
     assert imported(other, done.path).counts[Outcome.HERE] == {Kind.TURN: 8, Kind.SUMMARY: 3}
-    again = other.app.get(ArchiveServices).archives.export_journal_to(
-        AGENT, tmp_path / "again.jsonl"
-    )
+    again = other.app.get(Archives).export_journal_to(AGENT, tmp_path / "again.jsonl")
     assert again.path.read_bytes() == done.path.read_bytes()
 
 
@@ -184,7 +176,7 @@ def test_a_bad_line_is_named_and_nothing_is_changed(
 
 def test_an_export_is_entered_with_the_files_digest(world: World, tmp_path: Path) -> None:
     put(world, turn(1))
-    done = world.app.get(ArchiveServices).archives.export_journal_to(AGENT, tmp_path / "one.jsonl")
+    done = world.app.get(Archives).export_journal_to(AGENT, tmp_path / "one.jsonl")
     (entry,) = (
         each
         for each in world.store.find(Entry, everything("default"))

@@ -8,9 +8,9 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind, Memory, Role
 from minutebook.features.archives.archive_lines import OWN, Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.services.intake import REMOVED_HERE, Outcome
 from tests.world import Opener, World, everything
 
@@ -24,7 +24,7 @@ REMOVALS: dict[str, Callable[[World, str], object]] = {
 
 
 def erase(world: World, id: str) -> None:
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     erasing.erase(PERSON, erasing.find(PERSON, Choice((id,))), backups=False, from_ledger=False)
 
 
@@ -42,7 +42,7 @@ def test_an_archive_brings_back_what_was_removed_only_where_it_is_wanted(
     world, path = opener(), tmp_path / "archive.jsonl"
     id = world.remember("Tea is green")
     world.remember("Milk is white")
-    archives = world.app.get(ArchiveServices).archives
+    archives = world.app.get(Archives)
     archives.export_to(PERSON, OWN, path)
     REMOVALS[removal](world, id)
     report = archives.import_from(PERSON, path, Mode.MERGE, is_own=is_own)

@@ -11,10 +11,9 @@ import pytest
 from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError, StoreError
 from minutebook.features.archives.checks import of_backups
-from minutebook.features.archives.copies.backups import Backups
+from minutebook.features.archives.copies.backups import Backups, store_backups
 from minutebook.features.archives.copies.restores import Restores, check_restorable
 from minutebook.features.archives.copies.scheduled_backups import Schedule, ScheduledBackups
-from minutebook.features.archives.services import ArchiveServices
 from minutebook.places import data_directory
 from minutebook.services.maintenance.doctor import Check, Doctor
 from minutebook.store.file_locks import FileLocks
@@ -203,7 +202,7 @@ def test_a_damaged_one_is_found(scheduled: Scheduled, position: float, tmp_path:
 def test_a_store_on_a_server_has_the_tools_of_its_server(opener: Opener) -> None:
     world = opener(name="home")
     on_server = ScheduledBackups(
-        world.app.get(ArchiveServices).backups,
+        world.app.get(store_backups),
         check_restorable,
         None,
         Path(),

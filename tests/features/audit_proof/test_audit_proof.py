@@ -11,7 +11,7 @@ from minutebook.domain.records import Head, Kind, Link, Memory, MemoryType, Role
 from minutebook.domain.trust.trail import ERASE
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import Mode
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.last_texts import (
     BACK,
@@ -177,10 +177,10 @@ def test_what_an_archive_brings_has_a_digest_each(
     world: World, opener: Opener, tmp_path: Path
 ) -> None:
     world.remember("tea at five")
-    world.app.get(ArchiveServices).archives.export_to(
+    world.app.get(Archives).export_to(
         world.caller, [Kind.VERSION, Kind.MEMORY], tmp_path / "part.jsonl"
     )
-    world.app.get(ArchiveServices).archives.export_to(
+    world.app.get(Archives).export_to(
         world.caller,
         [Kind.ENTRY, Kind.HEAD, Kind.MEMORY, Kind.VERSION],
         tmp_path / "all.jsonl",
@@ -189,7 +189,7 @@ def test_what_an_archive_brings_has_a_digest_each(
         other = opener(name=name)
         if name == "part":
             other.remember("rye bread")
-        other.app.get(ArchiveServices).archives.import_from(
+        other.app.get(Archives).import_from(
             replace(other.caller, role=Role.ADMIN, writes_system=True),
             tmp_path / f"{name}.jsonl",
             Mode.MERGE,

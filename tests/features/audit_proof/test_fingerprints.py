@@ -49,7 +49,8 @@ from minutebook.features.audit_proof.last_texts import (
     passed_on,
 )
 from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value, table_of
@@ -247,8 +248,8 @@ def test_entries_do_not_hold_what_somebody_wrote_as_the_type_of_a_link(world: Wo
 
 
 def test_a_decision_that_was_changed_after_a_rebuild_of_its_ledger_is_named(world: World) -> None:
-    made = world.app.get(LedgerServices).decisions.record(PERSON, draft())
-    world.app.get(LedgerServices).rebuilds.rebuild(PERSON)
+    made = world.app.get(DecisionActs).record(PERSON, draft())
+    world.app.get(Rebuilds).rebuild(PERSON)
     proof = proof_of(world.store, "default")
     assert proof.is_sound
     world.store.put(replace(made, author="forged"))

@@ -12,8 +12,7 @@ from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.records import Entry, Head, Kind, Role
 from minutebook.domain.trust.trail import HEAD
 from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.features.audit_proof.services import ProofServices
-from minutebook.features.audit_proof.signing import HeadSigning
+from minutebook.features.audit_proof.signing import HeadSigning, head_signing
 from minutebook.features.audit_proof.trail_key import make_key, private_key, public_text
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.services.access.audit import Trail
@@ -190,7 +189,7 @@ def test_what_was_signed_last_is_not_guessed_where_it_cannot_be_read(
 def test_without_a_key_nothing_is_signed(opener: Opener) -> None:
     world = opener()
     world.remember("tea")
-    assert not world.app.get(ProofServices).signing.is_on
-    assert world.app.get(ProofServices).signing.public_key() is None
+    assert not world.app.get(head_signing).is_on
+    assert world.app.get(head_signing).public_key() is None
     with pytest.raises(InvalidInput, match="audit key"):
-        world.app.get(ProofServices).signing.sign(world.caller)
+        world.app.get(head_signing).sign(world.caller)

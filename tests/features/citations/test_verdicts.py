@@ -16,7 +16,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
-from minutebook.features.citations.services import CitationServices
+from minutebook.features.citations.verdicts import Citations
 from minutebook.services.search.hit_notes import HitNote
 from minutebook.store.sql.marks import ProgramMarks
 from tests.features.citations.repositories import committed
@@ -144,7 +144,7 @@ def test_projects_are_judged_in_the_background(world: World, shop: Path) -> None
     id = api.remember("An order is paid back by `refund`")
     api.remember("Every order of ours counts eight digits")
     other = world.by(folder_scope=FolderScope("acme/web")).remember("An order of `refund`")
-    citations = world.app.get(CitationServices).citations
+    citations = world.app.get(Citations)
     citations.follow(world.caller)
     (row,) = rows_of(world).in_tree("default", str(shop))
     assert (row.name, row.holds) == ((Kind.MEMORY, id), True)

@@ -10,7 +10,7 @@ import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import IndexState, Project, Role
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from tests.features.pages.site import OWNER, Site
 from tests.features.pages.test_hostile_text import HOSTILE, check_inert
 from tests.features.pages.test_live import Stream
@@ -34,7 +34,7 @@ def indexed(site: Site, folder: Path, files: Mapping[str, str], caller: Caller =
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return site.app.get(CodeServices).projects.index(caller, str(folder)).progress.project
+    return site.app.get(Projects).index(caller, str(folder)).progress.project
 
 
 @pytest.fixture

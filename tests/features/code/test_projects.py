@@ -20,7 +20,7 @@ from minutebook.domain.errors import Conflict, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.features.code import projects
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from minutebook.services.jobs import stopping
 from minutebook.store.protocol import Store
 from tests.contracts.requirements import requirement
@@ -34,7 +34,7 @@ INDEX = """
 import json, sys
 from pathlib import Path
 from minutebook.app import open_app
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from tests.homes import settings_at
 settings = settings_at(sys.argv[1], embedder="none", durability="normal")
 app = open_app(settings)
@@ -42,7 +42,7 @@ def progress(part, what):
     print(json.dumps([part, what]), flush=True)
 from minutebook.domain.caller import in_call
 caller = in_call(settings.caller(), progress=progress)
-indexed = app.get(CodeServices).projects.index(caller, sys.argv[2])
+indexed = app.get(Projects).index(caller, sys.argv[2])
 print(json.dumps(["created", indexed.created]), flush=True)
 app.close()
 """
@@ -83,7 +83,7 @@ def check_in_step(world: World, root: Path) -> None:
 
 
 def only_project(world: World) -> Project:
-    (project,) = world.app.get(CodeServices).projects.all(world.caller)
+    (project,) = world.app.get(Projects).all(world.caller)
     return project
 
 
@@ -112,13 +112,13 @@ def test_a_run_that_is_cancelled_leaves_what_it_did_and_the_next_goes_on(
     world = modelless(opener)
     root = tree(tmp_path / "p", 60)
     with pytest.raises(Enough):
-        world.app.get(CodeServices).projects.index(heard_by(world, ending_after(40)), str(root))
-    progress = world.app.get(CodeServices).projects.progress(world.caller, "p")
+        world.app.get(Projects).index(heard_by(world, ending_after(40)), str(root))
+    progress = world.app.get(Projects).progress(world.caller, "p")
     assert progress.project.state is IndexState.FAILED
     assert "interrupted" in (progress.project.reason or "")
     assert 0 < progress.chunks < 60 * 6
     before = {c.id for c in world.store.find(CodeChunk, HERE)}
-    world.app.get(CodeServices).projects.index(world.caller, str(root))
+    world.app.get(Projects).index(world.caller, str(root))
     assert before < {c.id for c in world.store.find(CodeChunk, HERE)}
     check_in_step(world, root)
 
@@ -129,10 +129,10 @@ def test_a_run_that_was_interrupted_is_resumed_by_the_next_server(
     first = modelless(opener, "same")
     root = tree(tmp_path / "p", 60)
     with pytest.raises(Enough):
-        first.app.get(CodeServices).projects.index(heard_by(first, ending_after(40)), str(root))
+        first.app.get(Projects).index(heard_by(first, ending_after(40)), str(root))
     world = modelless(opener, "same")
-    world.app.get(CodeServices).projects.resume(stopping(threading.Event()))
-    world.app.get(CodeServices).projects.settle()
+    world.app.get(Projects).resume(stopping(threading.Event()))
+    world.app.get(Projects).settle()
     assert only_project(world).state is IndexState.COMPLETED
     check_in_step(world, root)
 
@@ -141,7 +141,7 @@ def test_only_organizations_with_an_index_under_way_are_asked_again(
     opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = modelless(opener)
-    world.app.get(CodeServices).projects.settle()
+    world.app.get(Projects).settle()
     for name in ("acme", "zoo"):
         world.store.put(head(organization=name))
     asked: list[str] = []
@@ -152,11 +152,11 @@ def test_only_organizations_with_an_index_under_way_are_asked_again(
         return find(store, of, where, **more)
 
     monkeypatch.setattr(type(world.store), "find", watched)
-    world.app.get(CodeServices).projects.settle()
+    world.app.get(Projects).settle()
     assert asked == []
     world.store.put(project(organization="zoo", state=IndexState.INDEXING, read_at=START))
     monkeypatch.setattr(projects, "_ALL_ASKED_EVERY", 0.0)
-    world.app.get(CodeServices).projects.settle()
+    world.app.get(Projects).settle()
     assert {"acme", "zoo"} <= set(asked)
     assert world.store.find(Project, Filter(organization="zoo"))[0].state is IndexState.COMPLETED
 
@@ -168,7 +168,7 @@ def test_what_another_run_reads_to_its_end_meanwhile_is_not_read_again(
     root = tree(tmp_path / "p", 5)
     heard: list[float] = []
     resuming = threading.Thread(
-        target=other.app.get(CodeServices).projects.resume,
+        target=other.app.get(Projects).resume,
         args=(lambda part, what: heard.append(part),),
     )
 
@@ -178,7 +178,7 @@ def test_what_another_run_reads_to_its_end_meanwhile_is_not_read_again(
             # Meanwhile it finds the project unfinished, and its claim taken.
             time.sleep(0.05)
 
-    state = one.app.get(CodeServices).projects.index(heard_by(one, progress), str(root)).progress
+    state = one.app.get(Projects).index(heard_by(one, progress), str(root)).progress
     resuming.join()
     assert heard == []
     assert (state.project.indexed_files, state.project.total_files) == (5, 5)
@@ -188,10 +188,10 @@ def test_resuming_ends_when_the_server_stops(opener: Opener, tmp_path: Path) -> 
     world = modelless(opener)
     root = tree(tmp_path / "p", 30)
     with pytest.raises(Enough):
-        world.app.get(CodeServices).projects.index(heard_by(world, ending_after(20)), str(root))
+        world.app.get(Projects).index(heard_by(world, ending_after(20)), str(root))
     stop = threading.Event()
     stop.set()
-    world.app.get(CodeServices).projects.resume(stopping(stop))
+    world.app.get(Projects).resume(stopping(stop))
     assert only_project(world).state is IndexState.INDEXING
 
 
@@ -211,9 +211,7 @@ def test_a_run_that_is_killed_leaves_what_it_did_and_the_next_goes_on(
         assert world.store.upkeep.check() == []
 
     def is_read() -> bool:
-        return (
-            world.app.get(CodeServices).projects.index(world.caller, str(root)).created is not None
-        )
+        return world.app.get(Projects).index(world.caller, str(root)).created is not None
 
     # On a server the lock of a process that was killed lasts for half a minute.
     wait_until(is_read)
@@ -247,7 +245,7 @@ def test_a_second_call_is_told_how_far_the_first_is(opener: Opener, tmp_path: Pa
         if what == "035.py":
             told.append(world.call("index_project", path=str(root)))
 
-    world.app.get(CodeServices).projects.index(heard_by(world, progress), str(root))
+    world.app.get(Projects).index(heard_by(world, progress), str(root))
     (second,) = told
     assert (second["project_id"], second["status"]) == ("p", "indexing")
     assert second["chunks_created"] == 0
@@ -263,18 +261,16 @@ def test_a_project_can_be_deleted_while_it_is_indexed(opener: Opener, tmp_path: 
     def progress(part: float, what: str) -> None:
         if what == "035.py":
             deleting.append(
-                threading.Thread(
-                    target=world.app.get(CodeServices).projects.delete, args=(world.caller, "p")
-                )
+                threading.Thread(target=world.app.get(Projects).delete, args=(world.caller, "p"))
             )
             deleting[0].start()
             while only_project(world).state is IndexState.INDEXING:
                 deleting[0].join(0.01)
 
     with pytest.raises(Conflict, match="deleted"):
-        world.app.get(CodeServices).projects.index(heard_by(world, progress), str(root))
+        world.app.get(Projects).index(heard_by(world, progress), str(root))
     deleting[0].join()
-    assert world.app.get(CodeServices).projects.all(world.caller) == []
+    assert world.app.get(Projects).all(world.caller) == []
     assert world.store.count(CodeChunk, HERE) == 0
     assert world.store.count(File, HERE) == 0
 
@@ -292,7 +288,7 @@ def test_a_folder_that_vanished_keeps_its_index_and_says_why(
 
 def test_what_is_no_longer_there_is_not_read_again(world: World) -> None:
     with pytest.raises(NotFound):
-        world.app.get(CodeServices).projects.refresh("default", "p", stopping(threading.Event()))
+        world.app.get(Projects).refresh("default", "p", stopping(threading.Event()))
 
 
 changes = st.lists(
@@ -315,10 +311,8 @@ def test_whatever_changes_and_wherever_a_run_ends_the_next_is_in_step(
             path = root / f"{name}.py"
             path.unlink(missing_ok=True) if text is None else path.write_text(text)
         try:
-            world.app.get(CodeServices).projects.index(
-                heard_by(world, ending_after(ends)), str(root)
-            )
+            world.app.get(Projects).index(heard_by(world, ending_after(ends)), str(root))
         except Enough:
             assert world.store.upkeep.check() == []
-    world.app.get(CodeServices).projects.index(world.caller, str(root))
+    world.app.get(Projects).index(world.caller, str(root))
     check_in_step(world, root)

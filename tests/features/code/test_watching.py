@@ -5,7 +5,8 @@ import pytest
 
 from minutebook.domain.records import Project
 from minutebook.features.code import watching
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.code.watching import Watching
 from tests.world import Opener, World, failed, wait_until
 
 
@@ -23,7 +24,7 @@ def modelless(opener: Opener) -> World:
 def indexed(world: World, root: Path) -> Project:
     root.mkdir(exist_ok=True)
     (root / "a.py").write_text("tea = 1\n")
-    return world.app.get(CodeServices).projects.index(world.caller, str(root)).progress.project
+    return world.app.get(Projects).index(world.caller, str(root)).progress.project
 
 
 def watchers() -> list[str]:
@@ -37,28 +38,28 @@ def test_one_watches_and_another_stands_by_for_it(opener: Opener, tmp_path: Path
     project = indexed(one, tmp_path / "p")
     by_one: list[Project] = []
     by_two: list[Project] = []
-    one.app.get(CodeServices).watching.watch(project, by_one.append)
-    wait_until(lambda: one.app.get(CodeServices).projects._locks.is_held("watch\0default\0p"))
-    two.app.get(CodeServices).watching.watch(project, by_two.append)
+    one.app.get(Watching).watch(project, by_one.append)
+    wait_until(lambda: one.app.get(Projects)._locks.is_held("watch\0default\0p"))
+    two.app.get(Watching).watch(project, by_two.append)
     (tmp_path / "p" / "b.py").write_text("tea = 2\n")
     wait_until(lambda: by_one != [])
     assert by_two == []
     one.app.close()
-    one.app.get(CodeServices).watching.join(project)
+    one.app.get(Watching).join(project)
     (tmp_path / "p" / "c.py").write_text("tea = 3\n")
     wait_until(lambda: by_two != [])
     two.app.close()
-    two.app.get(CodeServices).watching.join(project)
+    two.app.get(Watching).join(project)
 
 
 def test_watching_twice_is_watching_once(opener: Opener, tmp_path: Path) -> None:
     world = modelless(opener)
     project = indexed(world, tmp_path / "p")
-    world.app.get(CodeServices).watching.watch(project)
-    world.app.get(CodeServices).watching.watch(project)
+    world.app.get(Watching).watch(project)
+    world.app.get(Watching).watch(project)
     assert watchers() == ["watch p"]
     world.app.close()
-    world.app.get(CodeServices).watching.join(project)
+    world.app.get(Watching).join(project)
     assert watchers() == []
 
 
@@ -66,12 +67,12 @@ def test_a_watcher_ends_with_its_project(opener: Opener, tmp_path: Path) -> None
     world = modelless(opener)
     project = indexed(world, tmp_path / "p")
     seen: list[Project] = []
-    world.app.get(CodeServices).watching.watch(project, seen.append)
+    world.app.get(Watching).watch(project, seen.append)
     (tmp_path / "p" / "b.py").write_text("tea = 2\n")
     wait_until(lambda: seen != [])
     world.call("delete_project", project_id="p")
     (tmp_path / "p" / "c.py").write_text("tea = 3\n")
-    world.app.get(CodeServices).watching.join(project)
+    world.app.get(Watching).join(project)
     assert world.call("list_projects")["count"] == 0
 
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from minutebook.config import Settings, settings_with
-from minutebook.features.encryption.services import encryption_of
+from minutebook.features.encryption.encryption import encryption_of
 
 
 def settings(home: Path, keys: Path, **changes: object) -> Settings:

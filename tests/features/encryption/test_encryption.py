@@ -27,15 +27,17 @@ from minutebook.domain.errors import (
 from minutebook.domain.records import Kind, Memory, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
+from minutebook.features.archives.archives import Archives
+from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.archives.copies.restores import Restores, check_restorable
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
 from minutebook.features.archives.settings import ArchiveSettings
-from minutebook.features.encryption.services import encryption_of
+from minutebook.features.encryption.encryption import encryption_of
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.erasure.traces import Finder, pieces_of, search
+from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import remote_of
-from minutebook.features.sync.services import SyncServices
 from minutebook.models import models_of
 from minutebook.places import data_directory, sync_folder
 from minutebook.services.maintenance.empty_store import start_anew
@@ -73,8 +75,8 @@ def filled(home: Path, keys: Path) -> Settings:
     with small_index(), app_of(chosen) as app:
         remember(app, *(f"The canary of Zanzibar sings {n}" for n in range(4)))
         app.sessions.add(PERSON, "tea", "who sings in Zanzibar", "", "the canary")
-        app.get(ArchiveServices).archives.export(PERSON, JOURNAL)
-        app.get(ArchiveServices).scheduled_backups.run(PERSON)
+        app.get(Archives).export(PERSON, JOURNAL)
+        app.get(scheduled_backups).run(PERSON)
         app.infrastructure.store.upkeep.rebuild()
     aside = home / "replaced-20260101T000000"
     aside.mkdir()
@@ -118,8 +120,8 @@ def test_nothing_in_an_encrypted_directory_shows_a_word(chosen: Settings) -> Non
         remember(app, "A second canary of Zanzibar")
         assert len(app.recall.by_meaning(PERSON, "canary Zanzibar", 10)) == 5
         assert len(app.recall.by_words(PERSON, "canary", 10)) == 5
-        app.get(ArchiveServices).archives.export(PERSON, JOURNAL)
-        app.get(ArchiveServices).scheduled_backups.run(PERSON)
+        app.get(Archives).export(PERSON, JOURNAL)
+        app.get(scheduled_backups).run(PERSON)
         assert app.doctor.examine() == []
         app.infrastructure.store.upkeep.rebuild()
         assert chosen.database.with_name("minutebook.db-wal").stat().st_size
@@ -160,7 +162,7 @@ def test_a_backup_is_restored_with_its_key_wherever_it_was_made(
     encryption_of(chosen).encrypt()
     with app_of(chosen) as app:
         before = held(app)
-        made = app.get(ArchiveServices).backups.make(PERSON, tmp_path / "kept.tar").path
+        made = app.get(store_backups).make(PERSON, tmp_path / "kept.tar").path
     assert key_id_of(made) == encryption_of(chosen).state().key
     encryption_of(chosen).encrypt(with_new_key=True)
     key = encryption_of(chosen).state().key
@@ -183,7 +185,7 @@ def test_a_plain_backup_comes_into_an_encrypted_store_encrypted(
     chosen: Settings, tmp_path: Path
 ) -> None:
     with app_of(chosen) as app:
-        made = app.get(ArchiveServices).backups.make(PERSON, tmp_path / "kept.tar").path
+        made = app.get(store_backups).make(PERSON, tmp_path / "kept.tar").path
     done = encryption_of(chosen).encrypt()
     assert made in done.outside
     Restores(data_directory(chosen)).run(PERSON, made, NOON)
@@ -207,17 +209,17 @@ def test_an_encrypted_archive_is_imported_and_one_elsewhere_is_for_others(
     encryption_of(chosen).encrypt()
     archive = next(chosen.of(ArchiveSettings).backups.glob("*.jsonl"))
     with app_of(chosen) as app:
-        app.get(ArchiveServices).archives.export_to(PERSON, JOURNAL, tmp_path / "shared.jsonl")
+        app.get(Archives).export_to(PERSON, JOURNAL, tmp_path / "shared.jsonl")
         assert b"canary" in (tmp_path / "shared.jsonl").read_bytes()
     other = replace(chosen, home=tmp_path / "other")
     with app_of(other) as app:
-        done = app.get(ArchiveServices).archives.import_from(PERSON, archive, Mode.MERGE)
+        done = app.get(Archives).import_from(PERSON, archive, Mode.MERGE)
         assert done.imported[Kind.TURN] == 1
     content = bytearray(archive.read_bytes())
     content[-1] ^= 1
     archive.write_bytes(content)
     with app_of(other) as app, pytest.raises(InvalidArchive, match="changed or cut short"):
-        app.get(ArchiveServices).archives.import_from(PERSON, archive, Mode.MERGE)
+        app.get(Archives).import_from(PERSON, archive, Mode.MERGE)
 
 
 def test_what_a_sync_copied_is_removed_beside_an_encrypted_store(
@@ -228,9 +230,7 @@ def test_what_a_sync_copied_is_removed_beside_an_encrypted_store(
     subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
     with app_of(chosen) as app:
         work = sync_folder(chosen)
-        done = app.get(SyncServices).machine_sync.run(
-            PERSON, remote_of(str(remote), work, tmp_path)
-        )
+        done = app.get(MachineSync).run(PERSON, remote_of(str(remote), work, tmp_path))
         assert done.sent
         assert not work.exists()
         assert shown_in(chosen.home) == []
@@ -245,20 +245,13 @@ def test_nor_is_it_left_by_a_sync_that_failed(chosen: Settings, tmp_path: Path) 
     hook.chmod(0o755)
     with app_of(chosen) as app:
         with pytest.raises(StoreError):
-            app.get(SyncServices).machine_sync.run(PERSON, remote_of(str(remote), work, tmp_path))
+            app.get(MachineSync).run(PERSON, remote_of(str(remote), work, tmp_path))
         assert not work.exists()
         hook.unlink()
         # What was on its way is sent after all: memories, their versions, a turn.
-        done = app.get(SyncServices).machine_sync.run(
-            PERSON, remote_of(str(remote), work, tmp_path)
-        )
+        done = app.get(MachineSync).run(PERSON, remote_of(str(remote), work, tmp_path))
         assert done.sent == 2 * len(held(app)) + 1
-        assert (
-            app.get(SyncServices)
-            .machine_sync.run(PERSON, remote_of(str(remote), work, tmp_path))
-            .sent
-            == 0
-        )
+        assert app.get(MachineSync).run(PERSON, remote_of(str(remote), work, tmp_path)).sent == 0
 
 
 def test_it_needs_a_place_for_the_key_and_the_store_for_itself(
@@ -293,13 +286,11 @@ def test_a_memory_is_erased_from_an_encrypted_store_and_its_backups(
 
     with small_index(), app_of(chosen) as app:
         remember(app, text_of(1), text_of(2))
-        app.get(ArchiveServices).backups.make(PERSON, backup)
+        app.get(store_backups).make(PERSON, backup)
         before = held(app)
         assert holding(finder) >= {"minutebook.db-wal", "kept.tar"}
-        records = app.get(ErasureServices).erasing.find(ADMIN, Choice(query=words_of(1)[0]))
-        done = app.get(ErasureServices).erasing.erase(
-            ADMIN, records, backups=True, from_ledger=False
-        )
+        records = app.get(Erasing).find(ADMIN, Choice(query=words_of(1)[0]))
+        done = app.get(Erasing).erase(ADMIN, records, backups=True, from_ledger=False)
         assert done.checked is not None
         assert (done.checked.traces, done.checked.unread, done.left) == ([], [], [])
         assert backup in done.rewritten

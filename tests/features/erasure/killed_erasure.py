@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.features.erasure import order as erasure_order
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.store.sidecar import files
 from minutebook.store.sqlite import SqliteStore, texts
 from minutebook.store.sqlite.connections import Connections
@@ -49,8 +49,8 @@ def main(home: str, step: str, *ids: str) -> None:
             (erasure_order, "sync_folder"),
         ):
             setattr(owner, name, stepping(getattr(owner, name)))
-        records = app.get(ErasureServices).erasing.find(PERSON, Choice(ids))
-        app.get(ErasureServices).erasing.erase(PERSON, records, backups=True, from_ledger=True)
+        records = app.get(Erasing).find(PERSON, Choice(ids))
+        app.get(Erasing).erase(PERSON, records, backups=True, from_ledger=True)
     print("done", flush=True)  # noqa: T201
 
 

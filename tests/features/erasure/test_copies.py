@@ -9,9 +9,9 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice, texts_of_row
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.screening.secret_scan import SecretScan
 from minutebook.store.sql.side_tables import SideTable, all_tables
 from minutebook.store.sql.side_words import SideWords
@@ -65,7 +65,7 @@ def test_what_is_kept_of_an_erased_record_goes_with_it(world: World, table: Side
     gone, stays = kept(world, "Dana likes tea"), kept(world, "Olaf likes coffee")
     keep(world.app, table, gone)
     keep(world.app, table, stays, "nothing of the kind")
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     erasing.erase(PERSON, erasing.find(PERSON, Choice((gone,))), backups=False, from_ledger=False)
     assert WORDS not in said(world.app, table)
     assert "nothing of the kind" in said(world.app, table)
@@ -77,7 +77,7 @@ def test_what_another_row_repeats_of_an_erased_record_goes_too(
 ) -> None:
     gone, stays = kept(world, WORDS), kept(world, "Olaf likes coffee")
     keep(world.app, table, stays)
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     done = erasing.erase(
         PERSON, erasing.find(PERSON, Choice((gone,))), backups=False, from_ledger=False
     )
@@ -91,7 +91,7 @@ def test_words_that_stand_in_a_copy_alone_are_found_and_erased(
     world: World, table: SideTable
 ) -> None:
     keep(world.app, table, kept(world, "Olaf likes coffee"))
-    erasing, choice = world.app.get(ErasureServices).erasing, Choice(query="violet lighthouse")
+    erasing, choice = world.app.get(Erasing), Choice(query="violet lighthouse")
     assert erasing.find(PERSON, choice) == []
     copies = erasing.copies(PERSON, choice)
     assert [each.table.name for each in copies] == [table.name]
@@ -107,7 +107,7 @@ def test_a_user_s_records_as_they_were_are_found_by_the_user(
     world: World, table: SideTable
 ) -> None:
     keep(world.app, table, kept(world, "Olaf likes coffee"))
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     assert len(erasing.copies(PERSON, Choice(user="mia"))) == 1
     assert erasing.copies(PERSON, Choice(user="olaf")) == []
 
@@ -115,7 +115,7 @@ def test_a_user_s_records_as_they_were_are_found_by_the_user(
 @pytest.mark.parametrize("table", OF_IMAGES, ids=lambda each: each.name)
 def test_of_what_was_deleted_no_image_is_left(world: World, table: SideTable) -> None:
     keep(world.app, table, kept(world, "Olaf likes coffee"))
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     assert erasing.scrub(PERSON) == []
     assert said(world.app, table) == []
     assert erasing.check(PERSON, [WORDS]).traces == []
@@ -126,10 +126,10 @@ def test_of_a_project_that_was_deleted_no_path_is_left(world: World, tmp_path: P
     folder = tmp_path / "zuider"
     folder.mkdir()
     (folder / "tregavarra_lighthouse.py").write_text("def lamp():\n    return 1\n")
-    projects = world.app.get(CodeServices).projects
+    projects = world.app.get(Projects)
     project = projects.index(PERSON, str(folder)).progress.project
     projects.delete(PERSON, project.id)
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     erasing.scrub(PERSON)
     assert erasing.check(PERSON, ["tregavarra_lighthouse"]).traces == []
 

@@ -24,13 +24,14 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.records import Decision, Entry, Kind, Link, Memory, Role, Version
 from minutebook.domain.trust.trail import ERASE
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.features.erasure.erasing import Erased
+from minutebook.features.erasure.erasing import Erased, Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.erasure.traces import Finder, pieces_of, search
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import Suggestion, Topic
@@ -58,10 +59,8 @@ def erased(
     world: World, *ids: str, caller: Caller = PERSON, backups: bool = False, ledger: bool = False
 ) -> Erased:
     app = world.app
-    records = app.get(ErasureServices).erasing.find(caller, Choice(ids))
-    return app.get(ErasureServices).erasing.erase(
-        caller, records, backups=backups, from_ledger=ledger
-    )
+    records = app.get(Erasing).find(caller, Choice(ids))
+    return app.get(Erasing).erase(caller, records, backups=backups, from_ledger=ledger)
 
 
 def entries(world: World) -> list[Entry]:
@@ -109,15 +108,15 @@ def test_every_kind_is_erased(world: World, tmp_path: Path) -> None:
         for n in (1, 2)
     ]
     ids.append(app.entities.create_relation(PERSON, ids[0], ids[1], text_of(5), 1.0).id)
-    ids.append(app.get(LedgerServices).proposals.propose(PERSON, draft("ui", text_of(6))).id)
+    ids.append(app.get(Proposals).propose(PERSON, draft("ui", text_of(6))).id)
     app.sessions.add(PERSON, "monday", text_of(7), text_of(8), text_of(9))
     app.summaries.summarize(PERSON, "monday")
     words = [word for number in range(1, 10) for word in words_of(number)]
-    records = app.get(ErasureServices).erasing.find(PERSON, Choice(tuple(ids), session="monday"))
+    records = app.get(Erasing).find(PERSON, Choice(tuple(ids), session="monday"))
     assert {each.kind for each in records} == {
         *(Kind.ENTITY, Kind.RELATION, Kind.PROPOSAL, Kind.TURN, Kind.SUMMARY)
     }
-    done = app.get(ErasureServices).erasing.erase(PERSON, records, backups=False, from_ledger=False)
+    done = app.get(Erasing).erase(PERSON, records, backups=False, from_ledger=False)
     assert done.checked is not None
     assert done.checked.traces == []
     assert leftovers(tmp_path, words) == set()
@@ -133,18 +132,18 @@ def test_a_query_finds_old_versions_and_texts_of_every_kind(world: World) -> Non
     kept(world, "Keller met Maria")
     entity = app.entities.create_entity(PERSON, "Maria Keller", "person", None, None).id
     turn = app.sessions.add(PERSON, "monday", "Who is Maria Keller?", "", "A guest.").id
-    found = app.get(ErasureServices).erasing.find(PERSON, Choice(query="Maria Keller"))
+    found = app.get(Erasing).find(PERSON, Choice(query="Maria Keller"))
     assert {each.id for each in found} == {then, now, entity, turn}
     with pytest.raises(InvalidInput):
-        app.get(ErasureServices).erasing.find(PERSON, Choice(query="…"))
+        app.get(Erasing).find(PERSON, Choice(query="…"))
     with pytest.raises(NotFound):
-        app.get(ErasureServices).erasing.find(PERSON, Choice(("nobody",)))
+        app.get(Erasing).find(PERSON, Choice(("nobody",)))
 
 
 def test_what_is_a_users_is_found(world: World) -> None:
     ours = kept(world, "Tea at five")
     hers = kept(world, "Coffee at six", user="maria")
-    found = world.app.get(ErasureServices).erasing.find(PERSON, Choice(user="maria"))
+    found = world.app.get(Erasing).find(PERSON, Choice(user="maria"))
     assert [each.id for each in found] == [hers] != [ours]
 
 
@@ -155,7 +154,7 @@ def test_what_is_locked_or_anothers_stays_and_nothing_is_half_erased(world: Worl
     with pytest.raises(Locked):
         erased(world, free, locked)
     assert app.memories.read(PERSON, free).content == text_of(1)
-    assert app.get(ErasureServices).erasing.unfinished() is None
+    assert app.get(Erasing).unfinished() is None
     for role in (Role.AGENT, Role.VIEWER):
         with pytest.raises(Forbidden):
             erased(world, free, caller=Caller(name="ana", role=role))
@@ -179,15 +178,13 @@ def test_the_log_of_questions_forgets_what_got_the_record(tmp_path: Path) -> Non
 
 def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: Path) -> None:
     app = world.app
-    first = app.get(LedgerServices).decisions.record(
-        PERSON, draft("room", text_of(1), rationale=text_of(2))
-    )
-    other = app.get(LedgerServices).decisions.record(PERSON, draft("tea", "Drink tea at five"))
-    second = app.get(LedgerServices).decisions.supersede(
+    first = app.get(DecisionActs).record(PERSON, draft("room", text_of(1), rationale=text_of(2)))
+    other = app.get(DecisionActs).record(PERSON, draft("tea", "Drink tea at five"))
+    second = app.get(DecisionActs).supersede(
         PERSON, [first.id], draft("room", "Take the other room")
     )
     backup = tmp_path / "one" / "b.tar"
-    app.get(ArchiveServices).backups.make(PERSON, backup)
+    app.get(store_backups).make(PERSON, backup)
     with pytest.raises(InvalidInput, match="--from-ledger"):
         erased(world, first.id)
     ledger = tmp_path / "one" / "ledgers" / "default"
@@ -202,15 +199,15 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     left = world.store.get(Decision, "default", first.id)
     assert left is not None
     assert (left.title, left.superseded_by) == ("[erased]", (second.id,))
-    assert app.get(LedgerServices).ledgers.check() == []
-    assert app.get(LedgerServices).ledgers.damage() == []
+    assert app.get(Ledgers).check() == []
+    assert app.get(Ledgers).damage() == []
     assert app.doctor.examine() == []
-    assert [each.reason for each in app.get(LedgerServices).ledgers.states(PERSON)] == [None]
+    assert [each.reason for each in app.get(Ledgers).states(PERSON)] == [None]
     after = world.store.get(Decision, "default", other.id)
     assert after is not None
     assert after.commit_id != other.commit_id
     world.clock.turn()
-    app.get(LedgerServices).decisions.record(PERSON, draft("lamp", "Hang a lamp over it"))
+    app.get(DecisionActs).record(PERSON, draft("lamp", "Hang a lamp over it"))
     assert world.store.count(Decision, everything("default")) == 4
 
 
@@ -218,7 +215,7 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
 def test_a_lock_that_git_could_not_remove_does_not_keep_an_erasure_from_its_end(
     world: World, tmp_path: Path
 ) -> None:
-    first = world.app.get(LedgerServices).decisions.record(
+    first = world.app.get(DecisionActs).record(
         PERSON, draft("room", text_of(1), rationale=text_of(2))
     )
     calls = Calls()
@@ -231,7 +228,7 @@ def test_a_lock_that_git_could_not_remove_does_not_keep_an_erasure_from_its_end(
             erased(world, first.id, ledger=True)
     assert plan.failed
     assert (ledger / "refs" / "heads" / "main.lock").exists()
-    done = world.app.get(ErasureServices).erasing.resume(PERSON)
+    done = world.app.get(Erasing).resume(PERSON)
     assert done is not None
     assert done.left == []
     assert leftovers(tmp_path, words_of(1) + words_of(2)) == set()
@@ -239,12 +236,12 @@ def test_a_lock_that_git_could_not_remove_does_not_keep_an_erasure_from_its_end(
 
 
 def test_a_history_that_is_not_ours_alone_is_left(world: World, tmp_path: Path) -> None:
-    first = world.app.get(LedgerServices).decisions.record(PERSON, draft("room", text_of(1)))
+    first = world.app.get(DecisionActs).record(PERSON, draft("room", text_of(1)))
     ledger = tmp_path / "one" / "ledgers" / "default"
     subprocess.run(["git", "-C", str(ledger), "tag", "then"], check=True)
     with pytest.raises(LedgerError, match="refs/tags/then"):
         erased(world, first.id, ledger=True)
-    assert world.app.get(ErasureServices).erasing.unfinished() is None
+    assert world.app.get(Erasing).unfinished() is None
     assert world.store.get(Decision, "default", first.id) == first
 
 
@@ -256,15 +253,15 @@ def test_backups_are_named_or_written_anew_and_can_be_restored(
     backup = tmp_path / "one" / "b.tar"
     id = kept(world, text_of(1))
     tea = kept(world, "Tea at five")
-    world.app.get(ArchiveServices).backups.make(PERSON, backup)
+    world.app.get(store_backups).make(PERSON, backup)
     done = erased(world, id)
     assert done.checked is not None
     assert {each.path for each in done.checked.traces} == {backup}
-    checked = world.app.get(ErasureServices).erasing.check(PERSON, [text_of(1)])
+    checked = world.app.get(Erasing).check(PERSON, [text_of(1)])
     assert {each.path for each in checked.traces} == {backup}
     other = kept(world, text_of(2))
     world.app.links.link(PERSON, other, tea)
-    world.app.get(ArchiveServices).backups.make(PERSON, tmp_path / "one" / "c.tar")
+    world.app.get(store_backups).make(PERSON, tmp_path / "one" / "c.tar")
     erased(world, other, backups=True)
     assert leftovers(tmp_path, words_of(2)) == set()
     check_restorable(tmp_path / "one" / "c.tar")
@@ -279,7 +276,7 @@ def test_a_chain_is_closed_over_what_is_erased_from_a_backup(world: World, tmp_p
     ids = [kept(world, text) for text in ("Tea is green", text_of(1), "Tea is red")]
     for id, following in itertools.pairwise(ids):
         world.app.memories.invalidate(PERSON, id, "old", following)
-    world.app.get(ArchiveServices).backups.make(PERSON, tmp_path / "one" / "b.tar")
+    world.app.get(store_backups).make(PERSON, tmp_path / "one" / "b.tar")
     erased(world, ids[1], backups=True)
     unpack(tmp_path / "one" / "b.tar", tmp_path / "draft", None)
     with closing(SqliteStore(tmp_path / "draft" / "minutebook.db")) as store:
@@ -311,17 +308,17 @@ def test_copies_that_cannot_be_removed_are_told_and_the_erasure_is_ended_later(
     in_the_way.write_text("no folder")
     with pytest.raises(StoreError, match=r"\.sync: .*--resume"):
         erased(world, id)
-    assert world.app.get(ErasureServices).erasing.unfinished() is not None
+    assert world.app.get(Erasing).unfinished() is not None
     in_the_way.unlink()
-    assert world.app.get(ErasureServices).erasing.resume(PERSON) is not None
-    assert world.app.get(ErasureServices).erasing.unfinished() is None
+    assert world.app.get(Erasing).resume(PERSON) is not None
+    assert world.app.get(Erasing).unfinished() is None
     assert leftovers(tmp_path, words_of(1)) == set()
 
 
 def test_what_was_deleted_before_is_erased_by_itself(world: World, tmp_path: Path) -> None:
     id = kept(world, text_of(1))
     world.app.memories.delete(PERSON, id)
-    assert world.app.get(ErasureServices).erasing.scrub(PERSON) == []
+    assert world.app.get(Erasing).scrub(PERSON) == []
     assert leftovers(tmp_path, words_of(1)) == set()
 
 
@@ -410,14 +407,14 @@ def kill_at(home: Path, step: int) -> bool:
     with worlds(home) as open_one:
         world = open_one()
         id, stays = kept(world, text_of(1)), kept(world, text_of(2))
-        first = world.app.get(LedgerServices).decisions.record(PERSON, draft("room", text_of(3)))
-        world.app.get(ArchiveServices).backups.make(PERSON, home / "one" / "b.tar")
+        first = world.app.get(DecisionActs).record(PERSON, draft("room", text_of(3)))
+        world.app.get(store_backups).make(PERSON, home / "one" / "b.tar")
     if not killed(home, step, id, first.id):
         return False
     words = words_of(1) + words_of(3)
     with worlds(home) as open_one:
         app = open_one().app
-        order = app.get(ErasureServices).erasing.unfinished()
+        order = app.get(Erasing).unfinished()
         if order is None:
             # It had not begun, or was done.
             is_there = any(each.id == id for each in app.memories.page(PERSON, 9, 0).memories)
@@ -426,15 +423,15 @@ def kill_at(home: Path, step: int) -> bool:
             told = [each.remedy for each in app.doctor.examine()]
             assert "run `minutebook erase --resume`" in told
             with pytest.raises(StoreBusy):
-                app.get(ErasureServices).erasing.erase(
+                app.get(Erasing).erase(
                     PERSON,
-                    app.get(ErasureServices).erasing.find(PERSON, Choice((stays,))),
+                    app.get(Erasing).find(PERSON, Choice((stays,))),
                     backups=False,
                     from_ledger=False,
                 )
-            assert app.get(ErasureServices).erasing.resume(PERSON) is not None
+            assert app.get(Erasing).resume(PERSON) is not None
             assert leftovers(home, words) == set()
-            assert app.get(ErasureServices).erasing.unfinished() is None
+            assert app.get(Erasing).unfinished() is None
         assert app.memories.read(PERSON, stays).content == text_of(2)
         assert app.trail.verify("default") is None
         assert [each.finding for each in app.doctor.examine()] == []

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from tests.features.erasure.given import text_of, words_of
 from tests.features.erasure.leftovers import leftovers
 from tests.features.sync.joined_machines import PERSON, Machines, machines
@@ -11,7 +11,7 @@ from tests.features.sync.joined_machines import PERSON, Machines, machines
 
 def erase(joined: Machines, number: int, id: str) -> list[str]:
     joined.worlds[number].clock.turn()
-    erasing = joined.worlds[number].app.get(ErasureServices).erasing
+    erasing = joined.worlds[number].app.get(Erasing)
     records = erasing.find(PERSON, Choice((id,)))
     return erasing.erase(PERSON, records, backups=False, from_ledger=False).left
 

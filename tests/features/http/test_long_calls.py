@@ -15,8 +15,8 @@ from minutebook.features.citations.operations import citing_texts
 from minutebook.features.http.requests import work
 from minutebook.features.http.requests.work import Work
 from minutebook.features.screening.operations import scan_secrets
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.operations import tidy
-from minutebook.features.tidying.services import TidyingServices
 from minutebook.operations.table import operations
 from tests.features.http.speaking import Server, served, token
 from tests.world import World, wait_until
@@ -57,7 +57,7 @@ def test_a_round_that_is_spent_goes_on_at_the_next_call_and_comes_to_its_end(wor
     for number in range(6):
         world.remember(f"The limit of queue{number} is 3.")
         world.remember(f"The limit of queue{number} is 5.")
-    rounds = world.app.get(TidyingServices).rounds
+    rounds = world.app.get(Rounds)
     whole = rounds.run(Caller(name="root", role=Role.HUMAN), dry_run=True)
     looked_at, found, calls = 0, 0, 0
     while True:

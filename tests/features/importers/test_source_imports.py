@@ -32,11 +32,11 @@ from minutebook.domain.writing.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.importers import source_imports
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.services.intake import REMOVED_HERE, IntakeReport, Outcome
 from tests.world import NOON, Opener, World, everything
 
@@ -310,7 +310,7 @@ def test_a_proposal_comes_once_follows_its_source_and_rests_once_it_is_settled(
     }
     admin = Caller(name="ana", role=Role.ADMIN)
     assert (
-        world.app.get(LedgerServices).proposals.decline(admin, kept.id).rationale
+        world.app.get(Proposals).decline(admin, kept.id).rationale
         == "One file is all that we need."
     )
     again = taken(world, [proposal("Two files."), proposal("short")])
@@ -341,7 +341,7 @@ REMOVALS = {
 
 
 def erase(world: World, choice: Choice) -> None:
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     person = replace(world.caller, role=Role.HUMAN)
     found = erasing.find(person, choice)
     erasing.erase(person, found, backups=False, from_ledger=False)

@@ -10,7 +10,7 @@ from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import LedgerAct, writing
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.repositories import Ledgers
 from tests.world import NOON, everything
 
 VIEWER = Caller(name="vic", role=Role.VIEWER)
@@ -44,7 +44,7 @@ def written(number: int, **changes: Any) -> Decision:
 
 def ledger_of(app: App, organization: str = "default") -> Repository:
     """The ledger itself, past all that is checked before."""
-    return app.get(LedgerServices).ledgers.repository(organization)
+    return app.get(Ledgers).repository(organization)
 
 
 def committed(app: App, *decisions: Decision, key: bytes | None = None) -> str:

@@ -11,7 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Decided, LedgerBusy
 from minutebook.domain.records import Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.homes import settings_at
 
 
@@ -31,7 +31,7 @@ def main(home: str, name: str, count: str, target: str) -> None:
 def _outcome(app: App, caller: Caller, draft: DecisionDraft) -> str:
     while True:
         try:
-            return f"made {app.get(LedgerServices).decisions.record(caller, draft).id}"
+            return f"made {app.get(DecisionActs).record(caller, draft).id}"
         except Decided as error:
             return f"lost {error.id}"
         except LedgerBusy:

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.mirror.tables import DecisionTables
-from minutebook.features.ledger.services import LedgerServices
 from tests.features.ledger.decided import PERSON, draft
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     app = open_app(settings)
     tables: Any = DecisionTables
     tables.put_mark = _die
-    app.get(LedgerServices).decisions.record(PERSON, draft("wire", "Use copper"))
+    app.get(DecisionActs).record(PERSON, draft("wire", "Use copper"))
 
 
 if __name__ == "__main__":

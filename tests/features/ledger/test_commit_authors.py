@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.caller import ANYBODY, in_call
 from minutebook.domain.origin import Origin
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import (
     AGENT,
@@ -17,12 +17,7 @@ from tests.features.ledger.decided import (
     git,
     ledger_of,
 )
-from tests.world import Opener, World
-
-
-def parts(world: World) -> LedgerServices:
-    """Return what keeps the decisions of a world."""
-    return world.app.get(LedgerServices)
+from tests.world import Opener
 
 
 def author_of(place: Path) -> str:
@@ -63,7 +58,7 @@ def test_the_author_of_a_commit_is_who_acted(opener: Opener) -> None:
         ),
     ]
     for number, (caller, author) in enumerate(who):
-        parts(world).decisions.record(caller, draft(f"target {number}"))
+        world.app.get(DecisionActs).record(caller, draft(f"target {number}"))
         assert author_of(ledger_of(world.app).path) == author
 
 
@@ -81,6 +76,6 @@ def test_in_their_own_repository_a_person_is_who_git_says(opener: Opener, projec
         ),
     ]
     for number, (caller, author) in enumerate(who):
-        parts(world).decisions.record(caller, draft(f"target {number}"))
+        world.app.get(DecisionActs).record(caller, draft(f"target {number}"))
         expected = author or f"{caller.name} <human@minutebook.invalid>"
         assert author_of(project) == expected

@@ -3,7 +3,7 @@ from dataclasses import replace
 from minutebook.domain.caller import Call
 from minutebook.domain.records import Decision
 from minutebook.domain.sources import Source
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.services.search.recall import WEIGHTS, Recalled, Recollection
 from tests.features.ledger.decided import AGENT, PERSON, draft
 from tests.world import Opener, World, failed
@@ -27,7 +27,7 @@ def ranked(found: Recollection) -> list[str]:
 def test_decisions_and_memories_stand_in_one_ranking(world: World) -> None:
     near = world.remember("the harbour cranes unload copper at night")
     world.remember("Ana likes tea")
-    made = world.app.get(LedgerServices).decisions.record(
+    made = world.app.get(DecisionActs).record(
         AGENT, draft("wire", "copper cranes", rationale="copper cranes unload the harbour")
     )
     found = recall(world, "copper cranes unload")
@@ -38,7 +38,7 @@ def test_decisions_and_memories_stand_in_one_ranking(world: World) -> None:
 def test_the_limit_is_for_both_together(world: World) -> None:
     for number in range(3):
         world.remember(f"copper {number}")
-        world.app.get(LedgerServices).decisions.record(
+        world.app.get(DecisionActs).record(
             AGENT, draft(f"wire {number}", "copper", rationale="copper wire")
         )
     for limit in (1, 3, 5):
@@ -49,32 +49,28 @@ def test_the_limit_is_for_both_together(world: World) -> None:
 
 
 def test_only_what_holds_is_told_and_old_words_lead_to_it(world: World) -> None:
-    old = world.app.get(LedgerServices).decisions.record(PERSON, draft(title="ducks geese swans"))
-    new = world.app.get(LedgerServices).decisions.supersede(
-        PERSON, [old.id], draft(title="lorries and trams")
-    )
+    old = world.app.get(DecisionActs).record(PERSON, draft(title="ducks geese swans"))
+    new = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="lorries and trams"))
     [found] = decisions(recall(world, "ducks geese swans"))
     assert (found.record, found.followed) == (new, (old.id,))
 
 
 def test_who_does_not_ask_for_decisions_gets_none(world: World) -> None:
     world.remember("copper")
-    world.app.get(LedgerServices).decisions.record(AGENT, draft("wire", "copper"))
+    world.app.get(DecisionActs).record(AGENT, draft("wire", "copper"))
     found = world.app.recall.recall(AGENT, "copper", 10, WEIGHTS)
     assert (len(found.hits), decisions(found)) == (1, [])
 
 
 def test_without_a_model_words_rank_both(opener: Opener) -> None:
     world = opener(failed())
-    made = world.app.get(LedgerServices).decisions.record(AGENT, draft("wire", "copper"))
+    made = world.app.get(DecisionActs).record(AGENT, draft("wire", "copper"))
     id = world.remember("copper pipes")
     assert set(ranked(recall(world, "copper"))) == {made.id, id}
 
 
 def test_a_decision_that_has_no_vectors_yet_is_spoken_of(opener: Opener) -> None:
-    opener(failed(), name="same").app.get(LedgerServices).decisions.record(
-        AGENT, draft("wire", "copper")
-    )
+    opener(failed(), name="same").app.get(DecisionActs).record(AGENT, draft("wire", "copper"))
     world = opener(name="same")
     world.remember("copper pipes")
     call = Call()

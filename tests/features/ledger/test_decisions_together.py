@@ -10,8 +10,9 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Decision
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.git.history import read_all
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.repositories import Ledgers
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import AGENT, decisions_in, draft, git, ledger_of
 from tests.world import Opener, World
@@ -58,15 +59,15 @@ def start(process: Process) -> None:
 
 def check_agreed(world: World) -> dict[str, Decision]:
     """Hold Git and the tables to one another; give the decisions."""
-    world.app.get(LedgerServices).ledgers.recover()
+    world.app.get(Ledgers).recover()
     ledger, kept = ledger_of(world.app), decisions_in(world.app)
     head = ledger.head()
     assert head is not None
     # What a kill left before the branch moved is named by nothing, and no fault.
     assert git(ledger.path, "fsck", "--strict", "--no-dangling") == ""
     assert {each.id for each in read_all(ledger, head) if isinstance(each, Decision)} == set(kept)
-    assert world.app.get(LedgerServices).ledgers.check() == []
-    assert all(each.reason is None for each in world.app.get(LedgerServices).ledgers.states())
+    assert world.app.get(Ledgers).check() == []
+    assert all(each.reason is None for each in world.app.get(Ledgers).states())
     assert world.app.trail.verify("default") is None
     return kept
 
@@ -119,7 +120,7 @@ def test_whoever_asks_while_others_decide_is_never_told_that_the_ledger_is_broke
         for process in processes:
             start(process)
         while any(process.poll() is None for process in processes):
-            assert [each.reason for each in world.app.get(LedgerServices).ledgers.states()] in (
+            assert [each.reason for each in world.app.get(Ledgers).states()] in (
                 [],
                 [None],
             )
@@ -151,4 +152,4 @@ def test_what_was_acknowledged_survives_a_kill_and_the_next_start_heals_the_rest
     kept = check_agreed(world)
     assert made <= set(kept)
     assert len(kept) <= len(made) + 1
-    world.app.get(LedgerServices).decisions.record(AGENT, draft("and on it goes"))
+    world.app.get(DecisionActs).record(AGENT, draft("and on it goes"))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
 from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.pages.lineage import HEIGHT, WIDTH, drawing
-from minutebook.features.ledger.services import LedgerServices
 from tests.features.pages.site import OWNER, Site
 
 
@@ -53,11 +53,11 @@ def test_each_decision_stands_right_of_those_whose_place_it_took_and_none_on_ano
 
 
 def test_a_decision_is_drawn_with_what_it_took_the_place_of(site: Site) -> None:
-    old = site.app.get(LedgerServices).decisions.record(OWNER, draft("Use SQLite"))
+    old = site.app.get(DecisionActs).record(OWNER, draft("Use SQLite"))
     browser = site.owner()
     assert "lineage" not in browser.get(f"/decisions/{old.id}").text
     long = "Use Postgres, as it takes very many writers at once, and more"
-    new = site.app.get(LedgerServices).decisions.supersede(OWNER, [old.id], draft(long))
+    new = site.app.get(DecisionActs).supersede(OWNER, [old.id], draft(long))
     page = browser.get(f"/decisions/{new.id}").text
     drawn = page[page.index('<svg class="lineage"') : page.index("</svg>")]
     assert drawn.count("<line") == 1

@@ -10,7 +10,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import ProposalStatus, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.proposals import Proposals
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 
 WHY = "It takes many writers at once."
@@ -23,10 +25,10 @@ def draft(title: str, target: str = "database", why: str = WHY) -> DecisionDraft
 
 
 def test_what_holds_is_listed_by_target_with_its_chain_and_what_changed(site: Site) -> None:
-    old = site.app.get(LedgerServices).decisions.record(
+    old = site.app.get(DecisionActs).record(
         OWNER, draft("Use SQLite", why="It takes one writer at once.")
     )
-    new = site.app.get(LedgerServices).decisions.supersede(OWNER, [old.id], draft("Use Postgres"))
+    new = site.app.get(DecisionActs).supersede(OWNER, [old.id], draft("Use Postgres"))
     browser = site.owner()
     page = browser.get("/decisions").text
     assert "Use Postgres" in page
@@ -46,11 +48,11 @@ def test_a_ledger_that_is_empty_says_how_to_begin(site: Site) -> None:
 
 def test_an_admin_accepts_a_proposal_with_the_secret(tmp_path: Path) -> None:
     with site_on(tmp_path / "accepting", review_window=0.0) as site:
-        site.app.get(LedgerServices).secret.set(ADMIN, SECRET)
-        site.app.get(LedgerServices).decisions.record(
+        site.app.get(ApprovalSecret).set(ADMIN, SECRET)
+        site.app.get(DecisionActs).record(
             OWNER, draft("Use SQLite", why="It takes one writer at once.")
         )
-        proposal = site.app.get(LedgerServices).proposals.propose(AGENT, draft("Use Postgres"))
+        proposal = site.app.get(Proposals).propose(AGENT, draft("Use Postgres"))
         admin = site.bearer(Role.ADMIN)
         page = admin.get(f"/decisions/{proposal.id}").text
         assert "Compared with what holds" in page
@@ -62,20 +64,18 @@ def test_an_admin_accepts_a_proposal_with_the_secret(tmp_path: Path) -> None:
         human = site.bearer()
         human.get(f"/decisions/{proposal.id}")
         assert human.post(path, secret=SECRET).status_code == 403
-        assert [each.title for each in site.app.get(LedgerServices).decisions.truths(OWNER)] == [
-            "Use SQLite"
-        ]
+        assert [each.title for each in site.app.get(DecisionActs).truths(OWNER)] == ["Use SQLite"]
 
 
 def test_an_accepted_proposal_holds(tmp_path: Path) -> None:
     with site_on(tmp_path / "accepted", review_window=0.0) as site:
-        site.app.get(LedgerServices).secret.set(ADMIN, SECRET)
-        proposal = site.app.get(LedgerServices).proposals.propose(AGENT, draft("Use Postgres"))
+        site.app.get(ApprovalSecret).set(ADMIN, SECRET)
+        proposal = site.app.get(Proposals).propose(AGENT, draft("Use Postgres"))
         admin = site.bearer(Role.ADMIN)
         admin.get(f"/decisions/{proposal.id}")
         answer = admin.post(f"/decisions/{proposal.id}/accept", secret=SECRET)
         assert "Accepted: this holds now." in admin.followed(answer).text
-        (made,) = site.app.get(LedgerServices).decisions.truths(OWNER)
+        (made,) = site.app.get(DecisionActs).truths(OWNER)
         assert (made.title, made.author) == ("Use Postgres", "grace")
         settled = admin.get(f"/decisions/{proposal.id}").text
         assert made.id in settled
@@ -83,38 +83,34 @@ def test_an_accepted_proposal_holds(tmp_path: Path) -> None:
 
 
 def test_a_proposal_under_review_says_from_when_it_can_be_accepted(site: Site) -> None:
-    site.app.get(LedgerServices).secret.set(ADMIN, SECRET)
-    proposal = site.app.get(LedgerServices).proposals.propose(AGENT, draft("Use Postgres"))
+    site.app.get(ApprovalSecret).set(ADMIN, SECRET)
+    proposal = site.app.get(Proposals).propose(AGENT, draft("Use Postgres"))
     admin = site.bearer(Role.ADMIN)
     assert "Under review" in admin.get(f"/decisions/{proposal.id}").text
     answer = admin.post(f"/decisions/{proposal.id}/accept", secret=SECRET)
     assert answer.status_code == 409
-    opens = site.app.get(LedgerServices).proposals.opens(proposal)
+    opens = site.app.get(Proposals).opens(proposal)
     assert opens - proposal.created_at >= timedelta(seconds=1)
     assert f"{opens:%Y-%m-%d %H:%M:%S}" in answer.text
 
 
 @pytest.mark.parametrize(("role", "status"), [(Role.ADMIN, 303), (Role.HUMAN, 403)])
 def test_declining_is_an_admins(site: Site, role: Role, status: int) -> None:
-    proposal = site.app.get(LedgerServices).proposals.propose(AGENT, draft("Use Postgres"))
+    proposal = site.app.get(Proposals).propose(AGENT, draft("Use Postgres"))
     browser = site.bearer(role)
     browser.get(f"/decisions/{proposal.id}")
     path = f"/decisions/{proposal.id}/decline"
     assert browser.post(path, reason="Too early").status_code == status
     (entry,) = site.app.trail.entries(OWNER, act="decline")
     assert entry.reason == "Too early"
-    kept = site.app.get(LedgerServices).decisions.read(OWNER, proposal.id)
+    kept = site.app.get(DecisionActs).read(OWNER, proposal.id)
     assert (kept.status is ProposalStatus.DECLINED) == (status == 303)
 
 
 def test_decisions_of_others_do_not_show(site: Site) -> None:
     other = Caller(name="x", role=Role.HUMAN, organization="other")
-    decision = site.app.get(LedgerServices).decisions.record(
-        other, draft("Use the secret database")
-    )
-    proposal = site.app.get(LedgerServices).proposals.propose(
-        other, draft("Use another secret database")
-    )
+    decision = site.app.get(DecisionActs).record(other, draft("Use the secret database"))
+    proposal = site.app.get(Proposals).propose(other, draft("Use another secret database"))
     browser = site.bearer(organization="default")
     for path in ("/decisions", "/find?q=database", "/find?q=database&in=decisions"):
         assert "secret database" not in browser.get(path).text
@@ -122,4 +118,4 @@ def test_decisions_of_others_do_not_show(site: Site) -> None:
         assert browser.get(f"/decisions/{id}").status_code == 404
     assert browser.post(f"/decisions/{proposal.id}/decline").status_code == 404
     with pytest.raises(NotFound):
-        site.app.get(LedgerServices).decisions.read(AGENT, decision.id)
+        site.app.get(DecisionActs).read(AGENT, decision.id)

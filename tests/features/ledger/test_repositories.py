@@ -24,11 +24,13 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.lineage import Rule, superseding
-from minutebook.features.ledger.search import DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.places import data_directory
 from minutebook.services.maintenance.empty_store import start_anew
 from tests.contracts.requirements import requirement
@@ -47,11 +49,6 @@ from tests.features.ledger.decided import (
 from tests.world import NOON, Opener, World
 
 ELSEWHERE = pygit2.Signature("cleo", "cleo@example.org", 1767700800, 0)
-
-
-def parts(world: World) -> LedgerServices:
-    """Return what keeps the decisions of a world."""
-    return world.app.get(LedgerServices)
 
 
 def rewritten(world: World, change: Callable[[bytes], bytes], decision: Decision) -> str:
@@ -76,7 +73,7 @@ def rewritten(world: World, change: Callable[[bytes], bytes], decision: Decision
 
 
 def reasons(world: World) -> list[str]:
-    return [each.reason for each in parts(world).ledgers.states() if each.reason is not None]
+    return [each.reason for each in world.app.get(Ledgers).states() if each.reason is not None]
 
 
 def agree(world: World) -> bool:
@@ -96,12 +93,12 @@ def test_a_commit_that_the_tables_lack_is_taken_in_at_the_next_question(
     opener: Opener,
 ) -> None:
     world = opener(ledger_trust="everyone")
-    first = parts(world).decisions.record(AGENT, draft("wire"))
+    first = world.app.get(DecisionActs).record(AGENT, draft("wire"))
     commit = committed(world.app, made := written(1))
     origin = Origin(client="git", version=commit[:12], brought="cleo <human@minutebook.invalid>")
     known = replace(made, commit_id=commit, origin=origin)
-    assert parts(world).decisions.read(AGENT, made.id) == known
-    assert {each.id for each in parts(world).decisions.truths(AGENT)} == {
+    assert world.app.get(DecisionActs).read(AGENT, made.id) == known
+    assert {each.id for each in world.app.get(DecisionActs).truths(AGENT)} == {
         first.id,
         made.id,
     }
@@ -121,7 +118,7 @@ def test_a_commit_that_the_tables_lack_is_taken_in_at_start_and_once(opener: Ope
     world.app.close()
     again = opener(ledger_trust="everyone")
     for _ in range(2):
-        parts(again).ledgers.recover()
+        again.app.get(Ledgers).recover()
         assert set(decisions_in(again.app)) == {made.id}
         assert len(again.entries(made.id)) == 1
 
@@ -132,9 +129,9 @@ def test_what_came_is_looked_at_before_anything_is_decided_on_top(
     world = opener(ledger_trust="everyone")
     committed(world.app, made := written(1))
     with pytest.raises(Decided) as refusal:
-        parts(world).decisions.record(PERSON, draft())
+        world.app.get(DecisionActs).record(PERSON, draft())
     assert refusal.value.id == made.id
-    new = parts(world).decisions.supersede(PERSON, [made.id], draft())
+    new = world.app.get(DecisionActs).supersede(PERSON, [made.id], draft())
     assert new.supersedes == (made.id,)
     assert agree(world)
 
@@ -142,8 +139,8 @@ def test_what_came_is_looked_at_before_anything_is_decided_on_top(
 @requirement("ledger/git/rebuild")
 def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_path: Path) -> None:
     world = opener()
-    old = parts(world).decisions.record(PERSON, draft())
-    parts(world).decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    old = world.app.get(DecisionActs).record(PERSON, draft())
+    world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
     before = decisions_in(world.app)
     world.app.close()
     for each in (tmp_path / "one").glob("minutebook.db*"):
@@ -153,26 +150,26 @@ def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_pat
         opener()
     start_anew(data_directory(settings_with(home=tmp_path / "one")), NOON)
     again = opener()
-    parts(again).ledgers.recover()
+    again.app.get(Ledgers).recover()
     assert decisions_in(again.app) == before
-    assert parts(again).ledgers.check() == []
+    assert again.app.get(Ledgers).check() == []
 
 
 def test_whoever_lost_the_repository_reads_on_and_has_it_again_by_a_rebuild(world: World) -> None:
-    old = parts(world).decisions.record(PERSON, draft())
-    new = parts(world).decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    old = world.app.get(DecisionActs).record(PERSON, draft())
+    new = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
     shutil.rmtree(ledger_of(world.app).path)
-    assert [each.id for each in parts(world).decisions.truths(AGENT)] == [new.id]
+    assert [each.id for each in world.app.get(DecisionActs).truths(AGENT)] == [new.id]
     [reason] = reasons(world)
     assert "no commits any more" in reason
     with pytest.raises(LedgerBroken):
-        parts(world).decisions.record(PERSON, draft("wire"))
-    rebuilt = parts(world).rebuilds.rebuild(PERSON)
+        world.app.get(DecisionActs).record(PERSON, draft("wire"))
+    rebuilt = world.app.get(Rebuilds).rebuild(PERSON)
     assert set(rebuilt.to_git) == {old.id, new.id}
     assert rebuilt.to_tables == ()
     assert agree(world)
     assert reasons(world) == []
-    parts(world).decisions.record(PERSON, draft("wire"))
+    world.app.get(DecisionActs).record(PERSON, draft("wire"))
 
 
 @requirement("ledger/git/rebuild")
@@ -180,30 +177,30 @@ def test_a_rebuild_gives_each_side_what_it_lacks(
     opener: Opener,
 ) -> None:
     world = opener(ledger_trust="everyone")
-    old = parts(world).decisions.record(PERSON, draft())
+    old = world.app.get(DecisionActs).record(PERSON, draft())
     early = ledger_of(world.app).head()
     assert early is not None
-    new = parts(world).decisions.supersede(PERSON, [old.id], draft(title="Use files"))
-    other = parts(world).decisions.record(PERSON, draft("wire"))
+    new = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
+    other = world.app.get(DecisionActs).record(PERSON, draft("wire"))
     # The branch is set back, and others go on from there.
     git(ledger_of(world.app).path, "update-ref", "refs/heads/main", early)
     committed(world.app, theirs := written(1, target="model"))
     [reason] = reasons(world)
     assert "rewritten" in reason
-    rebuilt = parts(world).rebuilds.rebuild(PERSON)
+    rebuilt = world.app.get(Rebuilds).rebuild(PERSON)
     assert set(rebuilt.to_git) == {old.id, new.id, other.id}
     assert set(rebuilt.to_tables) == {theirs.id}
     assert set(decisions_in(world.app)) == {old.id, new.id, other.id, theirs.id}
     assert agree(world)
-    assert parts(world).ledgers.check() == []
+    assert world.app.get(Ledgers).check() == []
     assert [each.act for each in world.trail()][-2:] == ["take_in", "rebuild"]
-    assert parts(world).rebuilds.rebuild(PERSON).to_git == ()
+    assert world.app.get(Rebuilds).rebuild(PERSON).to_git == ()
 
 
 def test_agents_rebuild_nothing(world: World) -> None:
     for caller in (AGENT, VIEWER):
         with pytest.raises(Forbidden):
-            parts(world).rebuilds.rebuild(caller)
+            world.app.get(Rebuilds).rebuild(caller)
     assert [each.outcome for each in world.trail()] == ["Forbidden", "Forbidden"]
 
 
@@ -224,21 +221,21 @@ def test_agents_rebuild_nothing(world: World) -> None:
 def test_a_history_that_somebody_changed_is_found_served_as_it_was_and_never_mended_silently(
     world: World, old: bytes, new: bytes, rule: Rule
 ) -> None:
-    made = parts(world).decisions.record(PERSON, draft())
+    made = world.app.get(DecisionActs).record(PERSON, draft())
     kept = world.kept()
     rewritten(world, lambda data: data.replace(old, new), made)
-    assert parts(world).decisions.truths(AGENT) == [made]
+    assert world.app.get(DecisionActs).truths(AGENT) == [made]
     assert (
-        parts(world).decision_search.search(AGENT, "SQLite", DecisionMode.STRICT, 5)[0].record
+        world.app.get(DecisionSearch).search(AGENT, "SQLite", DecisionMode.STRICT, 5)[0].record
         == made
     )
-    [state] = parts(world).ledgers.states()
+    [state] = world.app.get(Ledgers).states()
     assert state.reason is not None
     assert str(rule) in state.reason or rule is Rule.KEPT
     for act in (
-        lambda: parts(world).decisions.record(PERSON, draft("wire")),
-        lambda: parts(world).decisions.supersede(PERSON, [made.id], draft()),
-        lambda: parts(world).rebuilds.rebuild(PERSON),
+        lambda: world.app.get(DecisionActs).record(PERSON, draft("wire")),
+        lambda: world.app.get(DecisionActs).supersede(PERSON, [made.id], draft()),
+        lambda: world.app.get(Rebuilds).rebuild(PERSON),
     ):
         with pytest.raises(LedgerBroken):
             act()
@@ -249,25 +246,25 @@ def test_a_history_that_somebody_changed_is_found_served_as_it_was_and_never_men
 
 
 def test_what_was_undone_by_hand_is_sound_again_once_somebody_says_so(world: World) -> None:
-    made = parts(world).decisions.record(PERSON, draft())
+    made = world.app.get(DecisionActs).record(PERSON, draft())
     rewritten(world, lambda data: data.replace(b"needs no", b"needs a"), made)
     rewritten(world, lambda data: data.replace(b"needs a", b"needs no"), made)
     assert reasons(world) != []
-    rebuilt = parts(world).rebuilds.rebuild(PERSON)
+    rebuilt = world.app.get(Rebuilds).rebuild(PERSON)
     assert {each.rule for each in rebuilt.notes} == {Rule.FIXED}
     assert reasons(world) == []
-    parts(world).decisions.record(PERSON, draft("wire"))
+    world.app.get(DecisionActs).record(PERSON, draft("wire"))
 
 
 def test_a_rewritten_history_is_found(world: World) -> None:
-    parts(world).decisions.record(PERSON, draft())
+    world.app.get(DecisionActs).record(PERSON, draft())
     early = ledger_of(world.app).head()
     assert early is not None
-    parts(world).decisions.record(PERSON, draft("wire"))
+    world.app.get(DecisionActs).record(PERSON, draft("wire"))
     git(ledger_of(world.app).path, "update-ref", "refs/heads/main", early)
     [reason] = reasons(world)
     assert "rewritten" in reason
-    assert len(parts(world).decisions.truths(AGENT)) == 2
+    assert len(world.app.get(DecisionActs).truths(AGENT)) == 2
 
 
 # Colleagues
@@ -277,44 +274,42 @@ def test_two_truths_after_a_merge_are_a_conflict_on_that_target_alone(
     opener: Opener,
 ) -> None:
     world = opener(ledger_trust="everyone")
-    ours = parts(world).decisions.record(AGENT, draft())
+    ours = world.app.get(DecisionActs).record(AGENT, draft())
     committed(world.app, theirs := written(1))
-    assert {each.id for each in parts(world).decisions.truths(AGENT)} == {
+    assert {each.id for each in world.app.get(DecisionActs).truths(AGENT)} == {
         ours.id,
         theirs.id,
     }
     assert reasons(world) == []
-    [violation] = parts(world).ledgers.check()
+    [violation] = world.app.get(Ledgers).check()
     assert violation.rule is Rule.ONE_ACTIVE
     assert set(violation.ids) == {ours.id, theirs.id}
     app = world.app
     [finding] = app.doctor.examine()
     assert "supersedes all of them" in finding.remedy
     with pytest.raises(Decided):
-        app.get(LedgerServices).decisions.record(PERSON, draft())
+        app.get(DecisionActs).record(PERSON, draft())
     with pytest.raises(Conflict):
-        app.get(LedgerServices).decisions.supersede(PERSON, [ours.id], draft())
+        app.get(DecisionActs).supersede(PERSON, [ours.id], draft())
     with pytest.raises(Forbidden):
-        app.get(LedgerServices).decisions.supersede(AGENT, [ours.id, theirs.id], draft())
-    app.get(LedgerServices).decisions.record(AGENT, draft("wire"))
-    new = app.get(LedgerServices).decisions.supersede(
-        PERSON, [ours.id, theirs.id], draft(title="Use files")
-    )
+        app.get(DecisionActs).supersede(AGENT, [ours.id, theirs.id], draft())
+    app.get(DecisionActs).record(AGENT, draft("wire"))
+    new = app.get(DecisionActs).supersede(PERSON, [ours.id, theirs.id], draft(title="Use files"))
     assert set(new.supersedes) == {ours.id, theirs.id}
-    assert app.get(LedgerServices).ledgers.check() == []
+    assert app.get(Ledgers).check() == []
 
 
 def test_a_colleague_may_supersede_what_was_recorded_here(
     opener: Opener,
 ) -> None:
     world = opener(ledger_trust="everyone")
-    ours = parts(world).decisions.record(AGENT, draft())
+    ours = world.app.get(DecisionActs).record(AGENT, draft())
     new, replaced = superseding(written(1), [replace(ours, commit_id=None)])
     committed(world.app, new, *replaced.values())
-    [truth] = parts(world).decisions.truths(AGENT)
+    [truth] = world.app.get(DecisionActs).truths(AGENT)
     assert truth.id == new.id
     assert decisions_in(world.app)[ours.id].status is DecisionStatus.SUPERSEDED
-    assert parts(world).ledgers.check() == []
+    assert world.app.get(Ledgers).check() == []
 
 
 # A person's own repository
@@ -339,7 +334,7 @@ def test_a_ledger_lies_in_the_project_that_is_named(
     opener: Opener, project: Path, named: str
 ) -> None:
     world = opener(ledger=project / named)
-    made = parts(world).decisions.record(PERSON, draft())
+    made = world.app.get(DecisionActs).record(PERSON, draft())
     folder = "docs/decisions" if named == "." else named
     path = project / folder / markdown.file_name(made)
     assert path.read_bytes() == markdown.written(made)
@@ -352,20 +347,20 @@ def test_a_ledger_lies_in_the_project_that_is_named(
 def test_two_stores_share_a_project(opener: Opener, project: Path) -> None:
     one = opener(ledger=project, ledger_trust="everyone")
     two = opener(name="two", ledger=project, ledger_trust="everyone")
-    made = parts(one).decisions.record(PERSON, draft())
-    [truth] = parts(two).decisions.truths(AGENT)
+    made = one.app.get(DecisionActs).record(PERSON, draft())
+    [truth] = two.app.get(DecisionActs).truths(AGENT)
     assert replace(truth, origin=None) == made
     with pytest.raises(Decided):
-        parts(two).decisions.record(AGENT, draft())
-    new = parts(two).decisions.supersede(PERSON, [made.id], draft(title="Use files"))
-    assert [each.id for each in parts(one).decisions.truths(AGENT)] == [new.id]
+        two.app.get(DecisionActs).record(AGENT, draft())
+    new = two.app.get(DecisionActs).supersede(PERSON, [made.id], draft(title="Use files"))
+    assert [each.id for each in one.app.get(DecisionActs).truths(AGENT)] == [new.id]
 
 
 def test_other_organizations_keep_their_own_ledger(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    parts(world).decisions.record(replace(PERSON, organization="Acme & Söhne"), draft())
+    world.app.get(DecisionActs).record(replace(PERSON, organization="Acme & Söhne"), draft())
     assert git(project, "rev-list", "--count", "HEAD") == "1"
-    state = {each.organization: each for each in parts(world).ledgers.states()}["Acme & Söhne"]
+    state = {each.organization: each for each in world.app.get(Ledgers).states()}["Acme & Söhne"]
     assert Path(state.path).parent == project.parent / "one" / "ledgers"
 
 
@@ -376,9 +371,9 @@ def test_a_ledger_without_git_refuses_writes_with_the_way_out(
     world = opener(ledger=tmp_path / "plain")
     kept = world.kept()
     with pytest.raises(LedgerError, match="git init"):
-        parts(world).decisions.record(PERSON, draft())
+        world.app.get(DecisionActs).record(PERSON, draft())
     assert world.kept() == kept
-    assert parts(world).decisions.truths(AGENT) == []
+    assert world.app.get(DecisionActs).truths(AGENT) == []
     assert len(reasons(world)) == 1
 
 
@@ -386,25 +381,25 @@ def test_a_detached_head_refuses_writes_and_nothing_is_half_done(
     opener: Opener, project: Path
 ) -> None:
     world = opener(ledger=project)
-    made = parts(world).decisions.record(PERSON, draft())
+    made = world.app.get(DecisionActs).record(PERSON, draft())
     git(project, "checkout", "--quiet", "--detach")
     kept, head = world.kept(), git(project, "rev-parse", "HEAD")
     with pytest.raises(LedgerError, match="detached"):
-        parts(world).decisions.record(PERSON, draft("wire"))
+        world.app.get(DecisionActs).record(PERSON, draft("wire"))
     assert (world.kept(), git(project, "rev-parse", "HEAD")) == (kept, head)
-    assert parts(world).decisions.truths(AGENT) == [made]
+    assert world.app.get(DecisionActs).truths(AGENT) == [made]
 
 
 def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
     opener: Opener, project: Path
 ) -> None:
     world = opener()
-    old = parts(world).decisions.record(PERSON, draft())
-    new = parts(world).decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    old = world.app.get(DecisionActs).record(PERSON, draft())
+    new = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
     world.app.close()
     moved = opener(ledger=project)
-    assert [each.id for each in parts(moved).decisions.truths(AGENT)] == [new.id]
-    rebuilt = parts(moved).rebuilds.rebuild(ADMIN)
+    assert [each.id for each in moved.app.get(DecisionActs).truths(AGENT)] == [new.id]
+    rebuilt = moved.app.get(Rebuilds).rebuild(ADMIN)
     assert set(rebuilt.to_git) == {old.id, new.id}
     assert agree(moved)
 
@@ -414,9 +409,9 @@ def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
 
 def test_who_decides_nothing_has_no_repository(world: World, tmp_path: Path) -> None:
     world.remember("Ana likes tea")
-    parts(world).ledgers.recover()
-    assert parts(world).decisions.truths(AGENT) == []
-    assert parts(world).ledgers.states() == []
+    world.app.get(Ledgers).recover()
+    assert world.app.get(DecisionActs).truths(AGENT) == []
+    assert world.app.get(Ledgers).states() == []
     assert not (tmp_path / "one" / "ledgers").exists()
 
 
@@ -424,12 +419,12 @@ def test_who_decides_nothing_has_no_repository(world: World, tmp_path: Path) -> 
 def test_a_ledger_lies_in_the_data_directory_unless_another_place_is_named(
     world: World, tmp_path: Path
 ) -> None:
-    parts(world).decisions.record(AGENT, draft())
+    world.app.get(DecisionActs).record(AGENT, draft())
     assert ledger_of(world.app).path.is_relative_to(tmp_path / "one" / "ledgers")
 
 
 def test_how_far_a_ledger_was_followed_is_kept(world: World) -> None:
-    made = parts(world).decisions.record(AGENT, draft())
+    made = world.app.get(DecisionActs).record(AGENT, draft())
     assert made.authorship is Authorship.AGENT
     mark = world.store.get(LedgerMark, "default", "own")
     assert isinstance(mark, LedgerMark)
@@ -448,20 +443,20 @@ def test_a_store_that_fails_after_the_commit_says_so_and_takes_it_in_later(
         pytest.skip("no small disk can be mounted here")
     try:
         world = opener(name="small", ledger=project)
-        first = parts(world).decisions.record(PERSON, draft("wire"))
+        first = world.app.get(DecisionActs).record(PERSON, draft("wire"))
         ballast = small / "ballast"
         with suppress(OSError), ballast.open("wb") as file:
             while True:
                 file.write(bytes(4096))
                 file.flush()
         with pytest.raises(LedgerError) as failure:
-            parts(world).decisions.record(PERSON, draft())
+            world.app.get(DecisionActs).record(PERSON, draft())
         assert "is in Git" in failure.value.reason
         ballast.unlink()
-        made = {each.target: each for each in parts(world).decisions.truths(AGENT)}
+        made = {each.target: each for each in world.app.get(DecisionActs).truths(AGENT)}
         assert made["wire"] == first
         assert made["store"].id in failure.value.reason
-        assert parts(world).ledgers.check() == []
+        assert world.app.get(Ledgers).check() == []
         world.app.close()
     finally:
         subprocess.run(["umount", "--lazy", small], check=True)
@@ -473,12 +468,12 @@ def test_a_store_that_fails_to_note_the_commit_says_that_it_is_in_git(
     def fail(*_: object) -> None:
         raise StoreError("the connection was cut")
 
-    parts(world).decisions.record(PERSON, draft("wire"))
+    world.app.get(DecisionActs).record(PERSON, draft("wire"))
     with monkeypatch.context() as patch:
-        patch.setattr(parts(world).ledgers.tables, "put_mark", fail)
+        patch.setattr(world.app.get(Ledgers).tables, "put_mark", fail)
         with pytest.raises(LedgerError, match=r"is in Git .* connection was cut"):
-            parts(world).decisions.record(PERSON, draft())
-    assert {each.target for each in parts(world).decisions.truths(AGENT)} == {
+            world.app.get(DecisionActs).record(PERSON, draft())
+    assert {each.target for each in world.app.get(DecisionActs).truths(AGENT)} == {
         "wire",
         "store",
     }
@@ -502,19 +497,19 @@ def cut_short(world: World, name: str, size: int) -> Path:
 def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out(
     world: World, name: str, size: int
 ) -> None:
-    old = parts(world).decisions.record(PERSON, draft("wire"))
-    made = parts(world).decisions.record(PERSON, draft())
+    old = world.app.get(DecisionActs).record(PERSON, draft("wire"))
+    made = world.app.get(DecisionActs).record(PERSON, draft())
     file = cut_short(world, name, size)
     app = world.app
     for act in (
-        lambda: app.get(LedgerServices).decisions.record(PERSON, draft("model")),
-        lambda: app.get(LedgerServices).decisions.supersede(PERSON, [made.id], draft()),
-        lambda: app.get(LedgerServices).rebuilds.rebuild(PERSON),
+        lambda: app.get(DecisionActs).record(PERSON, draft("model")),
+        lambda: app.get(DecisionActs).supersede(PERSON, [made.id], draft()),
+        lambda: app.get(Rebuilds).rebuild(PERSON),
     ):
         with pytest.raises(LedgerDamaged) as damage:
             act()
         assert str(file) in damage.value.reason
-    assert app.get(LedgerServices).decisions.truths(AGENT) == [made, old]
+    assert app.get(DecisionActs).truths(AGENT) == [made, old]
     world.remember("Ana likes tea")
     [reason] = reasons(world)
     assert str(file) in reason
@@ -524,14 +519,14 @@ def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out
     # The remedy holds: the tables have everything.
     place = ledger_of(app).path
     place.rename(place.with_name("away"))
-    app.get(LedgerServices).rebuilds.rebuild(PERSON)
+    app.get(Rebuilds).rebuild(PERSON)
     assert reasons(world) == []
     assert agree(world)
 
 
 def test_damage_anywhere_in_the_history_is_found_by_the_doctor(world: World) -> None:
-    parts(world).decisions.record(PERSON, draft("wire"))
-    parts(world).decisions.record(PERSON, draft())
+    world.app.get(DecisionActs).record(PERSON, draft("wire"))
+    world.app.get(DecisionActs).record(PERSON, draft())
     files = {cut_short(world, "HEAD^", 8), cut_short(world, "HEAD^{tree}", 0)}
     app = world.app
     found = app.doctor.examine()
@@ -547,7 +542,7 @@ def test_while_a_decision_waits_for_another_git_command_others_write(
     held.write_text("")
     made: list[Decision] = []
     deciding = threading.Thread(
-        target=lambda: made.append(parts(world).decisions.record(PERSON, draft()))
+        target=lambda: made.append(world.app.get(DecisionActs).record(PERSON, draft()))
     )
     deciding.start()
     try:
@@ -557,7 +552,7 @@ def test_while_a_decision_waits_for_another_git_command_others_write(
     finally:
         held.unlink()
         deciding.join()
-    assert parts(world).decisions.truths(AGENT) == made
+    assert world.app.get(DecisionActs).truths(AGENT) == made
     assert git(project, "status", "--porcelain") == ""
 
 

@@ -8,8 +8,9 @@ from minutebook.domain.caller import in_call
 from minutebook.domain.records import Decision, DecisionStatus
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.embedding import Embedding
-from minutebook.features.ledger.search import DecisionHit, DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.search import DecisionHit, DecisionMode, DecisionSearch
 from minutebook.search.fusion import Signal
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import AGENT, PERSON, committed, draft, written
@@ -25,27 +26,25 @@ QUESTIONS = Path(__file__).parents[3] / "benchmarks" / "decision_questions.jsonl
 def search(
     world: World, query: str, mode: DecisionMode = DecisionMode.BALANCED
 ) -> list[DecisionHit]:
-    return world.app.get(LedgerServices).decision_search.search(AGENT, query, mode, 20)
+    return world.app.get(DecisionSearch).search(AGENT, query, mode, 20)
 
 
 @pytest.fixture
 def chain(world: World) -> list[Decision]:
     """Three decisions on one target, each in the place of the one before."""
     made = [
-        world.app.get(LedgerServices).decisions.record(
-            AGENT, draft(title=KEPT, rationale=f"{KEPT} for ever")
-        )
+        world.app.get(DecisionActs).record(AGENT, draft(title=KEPT, rationale=f"{KEPT} for ever"))
     ]
     for title in ("apples pears plums", NEW):
         world.clock.turn()
         made.append(
-            world.app.get(LedgerServices).decisions.supersede(
+            world.app.get(DecisionActs).supersede(
                 AGENT,
                 [made[-1].id],
                 draft(title=title, rationale=f"{title} from now on", consequences=()),
             )
         )
-    world.app.get(LedgerServices).decisions.record(
+    world.app.get(DecisionActs).record(
         AGENT, draft("wire", title="copper", rationale="copper is cheap")
     )
     return made
@@ -58,7 +57,7 @@ def test_whoever_asks_in_old_words_gets_what_holds_now(
 ) -> None:
     first, middle, last = chain
     found = search(world, KEPT, mode)[0]
-    assert found.record == world.app.get(LedgerServices).decisions.read(AGENT, last.id)
+    assert found.record == world.app.get(DecisionActs).read(AGENT, last.id)
     assert found.followed == (first.id, middle.id)
     assert found.score > 1.0
 
@@ -75,9 +74,7 @@ def test_where_perhaps_no_decision_is_about_the_question_it_says_so(
 ) -> None:
     for query, is_told in (("zebra", True), (NEW, False), ("copper", False)):
         caller = in_call(AGENT, notes={})
-        found = world.app.get(LedgerServices).decision_search.search(
-            caller, query, DecisionMode.BALANCED, 20
-        )
+        found = world.app.get(DecisionSearch).search(caller, query, DecisionMode.BALANCED, 20)
         assert found
         assert ("relevance" in caller.call.notes) is is_told
 
@@ -89,18 +86,16 @@ def test_paraphrases_find_decisions_and_strangers_are_told(
     world = opener(built_in, wait=60.0)
     lines = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     made = {
-        world.app.get(LedgerServices)
-        .decisions.record(AGENT, DecisionDraft(**line["decision"]))
-        .id: line["questions"]
+        world.app.get(DecisionActs).record(AGENT, DecisionDraft(**line["decision"])).id: line[
+            "questions"
+        ]
         for line in lines
         if "decision" in line
     }
 
     def asked(query: str) -> tuple[str, bool]:
         caller = in_call(AGENT, notes={})
-        best = world.app.get(LedgerServices).decision_search.search(
-            caller, query, DecisionMode.BALANCED, 1
-        )
+        best = world.app.get(DecisionSearch).search(caller, query, DecisionMode.BALANCED, 1)
         return "".join(each.record.id for each in best), "relevance" in caller.call.notes
 
     answers = [(id, *asked(query)) for id, queries in made.items() for query in queries]
@@ -132,7 +127,7 @@ def test_balanced_shows_one_a_target_and_audit_shows_all_as_they_are(
 
 def test_what_was_withdrawn_shows_in_balanced_after_all_that_holds(opener: Opener) -> None:
     world = opener(ledger_trust="everyone")
-    world.app.get(LedgerServices).decisions.record(
+    world.app.get(DecisionActs).record(
         AGENT, draft("wire", title="copper", rationale="copper is cheap")
     )
     committed(world.app, written(1, title=KEPT, status=DecisionStatus.WITHDRAWN))
@@ -141,7 +136,7 @@ def test_what_was_withdrawn_shows_in_balanced_after_all_that_holds(opener: Opene
 
 
 def test_proposals_show_in_audit_only(world: World) -> None:
-    made = world.app.get(LedgerServices).proposals.propose(AGENT, draft(title=KEPT))
+    made = world.app.get(Proposals).propose(AGENT, draft(title=KEPT))
     assert search(world, KEPT) == []
     assert [each.record for each in search(world, KEPT, DecisionMode.AUDIT)] == [made]
 
@@ -155,18 +150,18 @@ def test_both_signals_find_and_tell_their_parts(world: World, chain: list[Decisi
 
 def test_without_a_model_words_find_the_truth_too(opener: Opener) -> None:
     world = opener(failed())
-    old = world.app.get(LedgerServices).decisions.record(AGENT, draft(title=KEPT))
-    new = world.app.get(LedgerServices).decisions.supersede(AGENT, [old.id], draft(title=NEW))
+    old = world.app.get(DecisionActs).record(AGENT, draft(title=KEPT))
+    new = world.app.get(DecisionActs).supersede(AGENT, [old.id], draft(title=NEW))
     found = search(world, "geese", DecisionMode.STRICT)[0]
     assert (found.record.id, found.followed) == (new.id, (old.id,))
 
 
 @pytest.mark.thorough
 def test_a_long_past_does_not_crowd_out_what_holds_elsewhere(world: World) -> None:
-    one = world.app.get(LedgerServices).decisions.record(AGENT, draft(title=KEPT))
+    one = world.app.get(DecisionActs).record(AGENT, draft(title=KEPT))
     for _ in range(60):
-        one = world.app.get(LedgerServices).decisions.supersede(AGENT, [one.id], draft(title=KEPT))
-    other = world.app.get(LedgerServices).decisions.record(
+        one = world.app.get(DecisionActs).supersede(AGENT, [one.id], draft(title=KEPT))
+    other = world.app.get(DecisionActs).record(
         AGENT, draft("wire", title="ducks and other things", rationale="nothing to add here")
     )
     found = {each.record.id for each in search(world, KEPT, DecisionMode.STRICT)}
@@ -175,11 +170,11 @@ def test_a_long_past_does_not_crowd_out_what_holds_elsewhere(world: World) -> No
 
 def test_nobody_finds_what_concerns_others(world: World) -> None:
     ana, ben = (replace(PERSON, organization="default", user=name) for name in ("ana", "ben"))
-    old = world.app.get(LedgerServices).decisions.record(ana, draft(title=KEPT))
-    world.app.get(LedgerServices).decisions.supersede(ana, [old.id], draft(title=NEW))
+    old = world.app.get(DecisionActs).record(ana, draft(title=KEPT))
+    world.app.get(DecisionActs).supersede(ana, [old.id], draft(title=NEW))
     for mode in DecisionMode:
-        assert world.app.get(LedgerServices).decision_search.search(ben, KEPT, mode, 20) == []
-        assert world.app.get(LedgerServices).decision_search.search(ana, KEPT, mode, 20) != []
+        assert world.app.get(DecisionSearch).search(ben, KEPT, mode, 20) == []
+        assert world.app.get(DecisionSearch).search(ana, KEPT, mode, 20) != []
 
 
 def test_what_is_decided_has_vectors_of_its_own(world: World, chain: list[Decision]) -> None:

@@ -21,9 +21,12 @@ from minutebook.domain.errors import (
     StoreBusy,
     WrongSecret,
 )
-from minutebook.features.ledger.repositories import Deciding
-from minutebook.features.ledger.search import DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Deciding, Ledgers
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from tests.features.ledger.decided import ADMIN, PERSON, SECRET, decisions_in, draft, git, ledger_of
 from tests.features.postgres import server as postgres_server
 from tests.world import Clock
@@ -61,55 +64,47 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
 
 
 def titles(app: App) -> list[str]:
-    return [each.title for each in app.get(LedgerServices).decisions.truths(PERSON)]
+    return [each.title for each in app.get(DecisionActs).truths(PERSON)]
 
 
 def refused(app: App, target: str = "wire") -> LedgerError:
     with pytest.raises(LedgerError) as refusal:
-        app.get(LedgerServices).decisions.record(PERSON, draft(target, "Use copper"))
+        app.get(DecisionActs).record(PERSON, draft(target, "Use copper"))
     return refusal.value
 
 
 def test_servers_that_share_a_folder_decide_in_one_ledger(start: Start) -> None:
     one, other = start("one"), start("other")
-    first = one.get(LedgerServices).decisions.record(PERSON, draft())
+    first = one.get(DecisionActs).record(PERSON, draft())
     assert titles(other) == ["Use SQLite"]
-    second = other.get(LedgerServices).decisions.supersede(
-        PERSON, [first.id], draft(title="Use files")
-    )
+    second = other.get(DecisionActs).supersede(PERSON, [first.id], draft(title="Use files"))
     assert titles(one) == ["Use files"]
-    third = one.get(LedgerServices).decisions.record(PERSON, draft("wire", "Use copper"))
+    third = one.get(DecisionActs).record(PERSON, draft("wire", "Use copper"))
     assert decisions_in(one) == decisions_in(other)
     log = git(ledger_of(one).path, "log", "--format=%H", "main").split()
     assert log == [third.commit_id, second.commit_id, first.commit_id]
-    assert [
-        each.reason for app in (one, other) for each in app.get(LedgerServices).ledgers.states()
-    ] == [None, None]
+    assert [each.reason for app in (one, other) for each in app.get(Ledgers).states()] == [
+        None,
+        None,
+    ]
 
 
 def test_a_server_that_does_not_reach_the_folder_reads_and_says_where_decisions_are_made(
     start: Start, tmp_path: Path
 ) -> None:
     one, other = start("one"), start("other", folder=None)
-    one.get(LedgerServices).decisions.record(PERSON, draft())
+    one.get(DecisionActs).record(PERSON, draft())
     assert titles(other) == ["Use SQLite"]
-    assert (
-        len(
-            other.get(LedgerServices).decision_search.search(
-                PERSON, "SQLite", DecisionMode.STRICT, 9
-            )
-        )
-        == 1
-    )
+    assert len(other.get(DecisionSearch).search(PERSON, "SQLite", DecisionMode.STRICT, 9)) == 1
     error = refused(other)
     assert str(tmp_path / "volume") in error.reason
     assert str(tmp_path / "other" / "ledgers") in error.reason
     assert "ledgers_folder" in error.remedy
-    [state] = other.get(LedgerServices).ledgers.states()
+    [state] = other.get(Ledgers).states()
     assert state.reason == error.reason
     assert error.reason in " ".join(each.finding for each in other.doctor.examine())
     # What is new meanwhile is served, too.
-    one.get(LedgerServices).decisions.record(PERSON, draft("wire", "Use glass"))
+    one.get(DecisionActs).record(PERSON, draft("wire", "Use glass"))
     assert titles(other) == ["Use SQLite", "Use glass"]
     assert not (tmp_path / "other" / "ledgers").exists()
 
@@ -118,7 +113,7 @@ def test_a_server_that_does_not_reach_the_folder_reads_and_says_where_decisions_
 def test_also_the_first_decision_of_an_organization_is_made_where_the_others_are(
     start: Start,
 ) -> None:
-    start("one").get(LedgerServices).decisions.record(PERSON, draft())
+    start("one").get(DecisionActs).record(PERSON, draft())
     other = start("other", folder="elsewhere", organization="zoo")
     assert "is not on this server" in refused(other).reason
 
@@ -128,10 +123,10 @@ def test_a_rebuild_brings_the_ledger_to_the_server_on_which_it_is_run(
     start: Start, tmp_path: Path
 ) -> None:
     one, other = start("one", folder="lost"), start("other")
-    one.get(LedgerServices).decisions.record(PERSON, draft())
-    rebuilt = other.get(LedgerServices).rebuilds.rebuild(PERSON)
+    one.get(DecisionActs).record(PERSON, draft())
+    rebuilt = other.get(Rebuilds).rebuild(PERSON)
     assert len(rebuilt.to_git) == 1
-    other.get(LedgerServices).decisions.record(PERSON, draft("wire", "Use copper"))
+    other.get(DecisionActs).record(PERSON, draft("wire", "Use copper"))
     assert str(tmp_path / "volume") in refused(one, "post").reason
     assert titles(one) == titles(other) == ["Use SQLite", "Use copper"]
 
@@ -140,11 +135,11 @@ def test_a_ledger_that_the_store_does_not_place_is_claimed_by_the_server_that_ha
     start: Start, database: str
 ) -> None:
     one, other = start("one"), start("other", folder=None)
-    one.get(LedgerServices).decisions.record(PERSON, draft())
+    one.get(DecisionActs).record(PERSON, draft())
     postgres_server.server().execute("DELETE FROM shared_values", database)
-    other.get(LedgerServices).ledgers.recover()
+    other.get(Ledgers).recover()
     assert "no commits any more" in refused(other).reason
-    one.get(LedgerServices).ledgers.recover()
+    one.get(Ledgers).recover()
     assert "is not on this server" in refused(other).reason
 
 
@@ -155,21 +150,21 @@ def test_a_copy_of_a_project_is_not_taken_for_the_project(start: Start, tmp_path
         git(tmp_path / name, "config", "user.name", "ann")
         git(tmp_path / name, "config", "user.email", "ann@example.org")
     one = start("one", folder=None, ledger=tmp_path / "project")
-    one.get(LedgerServices).decisions.record(PERSON, draft())
+    one.get(DecisionActs).record(PERSON, draft())
     shutil.rmtree(tmp_path / "clone")
     git(tmp_path, "clone", "-q", "project", "clone")
     other = start("other", folder=None, ledger=tmp_path / "clone")
     assert titles(other) == ["Use SQLite"]
     assert str(tmp_path / "project") in refused(other).reason
     assert "`ledger`" not in refused(start("third")).remedy
-    assert [each.reason is None for each in other.get(LedgerServices).ledgers.states()] == [False]
+    assert [each.reason is None for each in other.get(Ledgers).states()] == [False]
 
 
 def test_who_lost_the_lease_does_not_commit(
     start: Start, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = start("one")
-    one.get(LedgerServices).decisions.record(PERSON, draft())
+    one.get(DecisionActs).record(PERSON, draft())
     head, repeat = ledger_of(one).head(), Deciding.repeat
 
     def lose(deciding: Deciding, attempt: Callable[[], Any]) -> Any:
@@ -180,7 +175,7 @@ def test_who_lost_the_lease_does_not_commit(
 
     monkeypatch.setattr(Deciding, "repeat", lose)
     with pytest.raises(StoreBusy, match="out of reach"):
-        one.get(LedgerServices).decisions.record(PERSON, draft("wire", "Use copper"))
+        one.get(DecisionActs).record(PERSON, draft("wire", "Use copper"))
     assert ledger_of(one).head() == head
     assert titles(one) == ["Use SQLite"]
 
@@ -190,7 +185,7 @@ def test_what_a_killed_server_committed_another_takes_in_and_goes_on(
     start: Start, database: str, tmp_path: Path
 ) -> None:
     other = start("other")
-    other.get(LedgerServices).decisions.record(PERSON, draft())
+    other.get(DecisionActs).record(PERSON, draft())
     url = postgres_server.server().url(database)
     decider = [sys.executable, "-m", "tests.features.ledger.killed_decider"]
     killed = subprocess.run(
@@ -200,8 +195,8 @@ def test_what_a_killed_server_committed_another_takes_in_and_goes_on(
     assert titles(other) == ["Use SQLite", "Use copper"]
     # It has the lock for half a minute still.
     postgres_server.server().execute("UPDATE leases SET until = now() - interval '1s'", database)
-    other.get(LedgerServices).decisions.record(PERSON, draft("post", "Use oak"))
-    assert other.get(LedgerServices).ledgers.check() == []
+    other.get(DecisionActs).record(PERSON, draft("post", "Use oak"))
+    assert other.get(Ledgers).check() == []
     assert other.trail.verify("default") is None
 
 
@@ -210,17 +205,17 @@ def test_the_secret_is_one_for_all_servers(start: Start) -> None:
     one = start("one", clock=clock, role=ADMIN.role, agent_memory_secret=SECRET)
     without = start("without", clock=clock)
     wrong = start("wrong", clock=clock, agent_memory_secret="another one")
-    proposal = one.get(LedgerServices).proposals.propose(PERSON, draft(), ())
+    proposal = one.get(Proposals).propose(PERSON, draft(), ())
 
     def accept(app: App) -> Any:
-        return app.get(LedgerServices).secret.check(
-            ADMIN, "accept", proposal.id, app.get(LedgerServices).secret.given
+        return app.get(ApprovalSecret).check(
+            ADMIN, "accept", proposal.id, app.get(ApprovalSecret).given
         )
 
     accept(one)
     with pytest.raises(Forbidden, match="AGENT_MEMORY_SECRET"):
         accept(without)
-    assert without.get(LedgerServices).secret.is_set
+    assert without.get(ApprovalSecret).is_set
     assert not any("secret" in each.finding for each in without.doctor.examine())
     assert any("secret" in each.finding for each in wrong.doctor.examine())
     with pytest.raises(WrongSecret):

@@ -11,13 +11,17 @@ import pytest
 
 from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
-from minutebook.features.audit_proof.services import ProofServices
+from minutebook.features.audit_proof.audit_proof import TrailProving
 from minutebook.features.hooks.contexts import HookContexts
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.lineage import superseding
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.mirror.waiting import waiting_id
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Ledgers
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import (
     ADMIN,
@@ -65,23 +69,23 @@ def commits(place: Path, *decisions: Decision, options: tuple[str, ...] = MALLOR
 
 
 def waiting(world: World) -> list[Proposal]:
-    return world.app.get(LedgerServices).proposals.pending(PERSON)
+    return world.app.get(Proposals).pending(PERSON)
 
 
 def accept(world: World, proposal: Proposal) -> Decision:
-    if not world.app.get(LedgerServices).secret.is_set:
-        world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
+    if not world.app.get(ApprovalSecret).is_set:
+        world.app.get(ApprovalSecret).set(ADMIN, SECRET)
     world.clock.turn(HOUR)
-    return world.app.get(LedgerServices).proposals.accept(ADMIN, proposal.id, SECRET)
+    return world.app.get(Proposals).accept(ADMIN, proposal.id, SECRET)
 
 
 @requirement("ledger/git/committer")
 def test_what_git_brings_is_its_committers_and_waits(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    mine = world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
+    mine = world.app.get(DecisionActs).record(PERSON, draft("wire"))
     forged = written(1, title="Send passwords by mail", author="ann")
     commit = commits(project, forged)
-    assert world.app.get(LedgerServices).decisions.truths(PERSON) == [mine]
+    assert world.app.get(DecisionActs).truths(PERSON) == [mine]
     [proposal] = waiting(world)
     assert (proposal.title, proposal.decision) == (forged.title, forged.id)
     assert proposal.author == "Mallory <mallory@example.org>"
@@ -90,8 +94,8 @@ def test_what_git_brings_is_its_committers_and_waits(opener: Opener, project: Pa
     assert entry.reason == (
         f"commit {commit[:12]} by Mallory <mallory@example.org>, in the name of ann (human)"
     )
-    assert world.app.get(LedgerServices).ledgers.states()[0].reason is None
-    assert world.app.get(ProofServices).proving.prove(ADMIN)[0].differences == ()
+    assert world.app.get(Ledgers).states()[0].reason is None
+    assert world.app.get(TrailProving).prove(ADMIN)[0].differences == ()
 
 
 @requirement("ledger/git/committer")
@@ -99,65 +103,61 @@ def test_what_was_accepted_holds_as_git_has_it_and_makes_no_commit(
     opener: Opener, project: Path
 ) -> None:
     world = opener(ledger=project)
-    old = world.app.get(LedgerServices).decisions.record(AGENT, draft())
+    old = world.app.get(DecisionActs).record(AGENT, draft())
     new, replaced = superseding(
         written(1, authorship=Authorship.AGENT), [replace(old, commit_id=None)]
     )
     commit = commits(project, new, *replaced.values())
-    assert world.app.get(LedgerServices).decisions.truths(PERSON)[0].id == old.id
+    assert world.app.get(DecisionActs).truths(PERSON)[0].id == old.id
     [proposal] = waiting(world)
     assert proposal.supersedes == (old.id,)
     made = accept(world, proposal)
     assert (made.id, made.commit_id) == (new.id, commit)
     assert made.origin is not None
     assert made.origin.brought == "Mallory <mallory@example.org>"
-    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [new.id]
+    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [new.id]
     assert decisions_in(world.app)[old.id].superseded_by == (new.id,)
     assert git(project, "rev-parse", "HEAD") == commit
     settled = world.store.get(Proposal, "default", proposal.id)
     assert isinstance(settled, Proposal)
     assert (settled.status, settled.settled_by) == (ProposalStatus.ACCEPTED, "ada")
-    assert world.app.get(LedgerServices).ledgers.check() == []
+    assert world.app.get(Ledgers).check() == []
     assert [each.actor for each in world.entries(new.id)] == ["ada"]
-    assert world.app.get(ProofServices).proving.prove(ADMIN)[0].differences == ()
+    assert world.app.get(TrailProving).prove(ADMIN)[0].differences == ()
     # An accepted proposal is a person's word.
     with pytest.raises(Forbidden):
-        world.app.get(LedgerServices).decisions.supersede(AGENT, [new.id], draft())
+        world.app.get(DecisionActs).supersede(AGENT, [new.id], draft())
 
 
 def test_what_waits_keeps_nobody_from_deciding_and_is_left_in_git(
     opener: Opener, project: Path
 ) -> None:
     world = opener(ledger=project)
-    old = world.app.get(LedgerServices).decisions.record(PERSON, draft())
+    old = world.app.get(DecisionActs).record(PERSON, draft())
     new, replaced = superseding(written(1), [replace(old, commit_id=None)])
     commits(project, new, *replaced.values())
-    mine = world.app.get(LedgerServices).decisions.supersede(
-        PERSON, [old.id], draft(title="Use files")
-    )
-    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [mine.id]
+    mine = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
+    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [mine.id]
     head = ledger_of(world.app).head()
     assert head is not None
     in_git = {
         each.id: each for each in read_all(ledger_of(world.app), head) if isinstance(each, Decision)
     }
     assert in_git[old.id].superseded_by == tuple(sorted((new.id, mine.id)))
-    assert world.app.get(LedgerServices).ledgers.states()[0].reason is None
-    assert world.app.get(LedgerServices).rebuilds.rebuild(PERSON).waiting == (waiting_id(new.id),)
-    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [mine.id]
+    assert world.app.get(Ledgers).states()[0].reason is None
+    assert world.app.get(Rebuilds).rebuild(PERSON).waiting == (waiting_id(new.id),)
+    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [mine.id]
     # Accepted after all, two are active, as after any merge.
     accept(world, waiting(world)[0])
     with pytest.raises(Decided):
-        world.app.get(LedgerServices).decisions.record(PERSON, draft())
-    world.app.get(LedgerServices).decisions.supersede(
-        PERSON, [mine.id, new.id], draft(title="Use both")
-    )
-    assert world.app.get(LedgerServices).ledgers.check() == []
+        world.app.get(DecisionActs).record(PERSON, draft())
+    world.app.get(DecisionActs).supersede(PERSON, [mine.id, new.id], draft(title="Use both"))
+    assert world.app.get(Ledgers).check() == []
 
 
 def test_a_chain_that_waits_is_accepted_with_its_past(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    old = world.app.get(LedgerServices).decisions.record(PERSON, draft())
+    old = world.app.get(DecisionActs).record(PERSON, draft())
     first, replaced = superseding(written(1), [replace(old, commit_id=None)])
     commits(project, first, *replaced.values())
     [one] = waiting(world)
@@ -165,35 +165,33 @@ def test_a_chain_that_waits_is_accepted_with_its_past(opener: Opener, project: P
     commits(project, second, *replaced.values())
     assert {each.id for each in waiting(world)} == {one.id, waiting_id(second.id)}
     accept(world, next(each for each in waiting(world) if each.id != one.id))
-    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [
-        second.id
-    ]
+    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [second.id]
     assert waiting(world) == []
-    assert world.app.get(LedgerServices).ledgers.check() == []
+    assert world.app.get(Ledgers).check() == []
     assert set(decisions_in(world.app)) == {old.id, first.id, second.id}
 
 
 def test_nobody_else_ends_a_decision_unseen(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    mine = world.app.get(LedgerServices).decisions.record(PERSON, draft())
+    mine = world.app.get(DecisionActs).record(PERSON, draft())
     commits(project, replace(mine, commit_id=None, status=DecisionStatus.WITHDRAWN))
-    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [mine.id]
+    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [mine.id]
     [proposal] = waiting(world)
     assert proposal.title == "Withdraw: Use SQLite"
     accept(world, proposal)
-    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
+    assert world.app.get(DecisionActs).truths(PERSON) == []
     assert decisions_in(world.app)[mine.id].status is DecisionStatus.WITHDRAWN
 
 
 def test_what_was_declined_stays_declined(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     commits(project, written(1))
-    world.app.get(LedgerServices).proposals.decline(ADMIN, waiting(world)[0].id)
+    world.app.get(Proposals).decline(ADMIN, waiting(world)[0].id)
     commits(project, written(2, target="wire"))
     assert [each.decision for each in waiting(world)] == [written(2).id]
-    world.app.get(LedgerServices).rebuilds.rebuild(PERSON)
+    world.app.get(Rebuilds).rebuild(PERSON)
     assert [each.decision for each in waiting(world)] == [written(2).id]
-    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
+    assert world.app.get(DecisionActs).truths(PERSON) == []
 
 
 @pytest.mark.parametrize("trust", ["proved", "everyone"])
@@ -201,15 +199,12 @@ def test_a_date_to_come_is_believed_by_nobody(opener: Opener, project: Path, tru
     world = opener(ledger=project, ledger_trust=trust)
     later = NOON + timedelta(days=400)
     commits(project, written(1, created_at=later))
-    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
+    assert world.app.get(DecisionActs).truths(PERSON) == []
     [proposal] = waiting(world)
     with pytest.raises(Conflict, match="has not come"):
         accept(world, proposal)
     world.clock.now = later
-    assert (
-        world.app.get(LedgerServices).proposals.accept(ADMIN, proposal.id, SECRET).id
-        == written(1).id
-    )
+    assert world.app.get(Proposals).accept(ADMIN, proposal.id, SECRET).id == written(1).id
 
 
 def test_a_commit_that_breaks_a_rule_makes_the_ledger_read_only_whoever_it_is(
@@ -217,10 +212,10 @@ def test_a_commit_that_breaks_a_rule_makes_the_ledger_read_only_whoever_it_is(
 ) -> None:
     world = opener(ledger=project)
     commits(project, written(1, supersedes=("decision_20260106T120000000000Z_000000ff",)))
-    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
+    assert world.app.get(DecisionActs).truths(PERSON) == []
     assert "read-only" in world.app.doctor.examine()[0].finding
     with pytest.raises(LedgerBroken):
-        world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
+        world.app.get(DecisionActs).record(PERSON, draft("wire"))
 
 
 # What proves itself
@@ -230,7 +225,7 @@ def test_ones_own_commits_hold_after_a_rebase_and_in_a_new_database(
     opener: Opener, project: Path, tmp_path: Path
 ) -> None:
     world = opener(ledger=project)
-    made = world.app.get(LedgerServices).decisions.record(PERSON, draft())
+    made = world.app.get(DecisionActs).record(PERSON, draft())
     git(project, "branch", "other", "HEAD~1")
     git(project, "switch", "--quiet", "other")
     commits(project, written(1, target="wire"))
@@ -241,14 +236,14 @@ def test_ones_own_commits_hold_after_a_rebase_and_in_a_new_database(
     fresh.mkdir()
     (fresh / "ledger.key").write_bytes(key)
     again = opener(name="two", ledger=project)
-    [truth] = again.app.get(LedgerServices).decisions.truths(PERSON)
+    [truth] = again.app.get(DecisionActs).truths(PERSON)
     assert (truth.id, truth.origin) == (made.id, None)
     assert [each.decision for each in waiting(again)] == [written(1).id]
 
 
 def test_a_proof_is_good_for_what_it_was_made_for_alone(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
+    world.app.get(DecisionActs).record(PERSON, draft("wire"))
     message = git(project, "log", "-1", "--format=%B")
     forged = written(1)
     folder = project / FOLDER
@@ -256,9 +251,7 @@ def test_a_proof_is_good_for_what_it_was_made_for_alone(opener: Opener, project:
     git(project, "add", "--all")
     git(project, *MALLORY, "commit", "--quiet", f"--message={message}")
     assert "Proof: " in message
-    assert {each.target for each in world.app.get(LedgerServices).decisions.truths(PERSON)} == {
-        "wire"
-    }
+    assert {each.target for each in world.app.get(DecisionActs).truths(PERSON)} == {"wire"}
     assert [each.decision for each in waiting(world)] == [forged.id]
 
 
@@ -290,9 +283,7 @@ def test_a_signature_that_the_person_trusts_makes_it_hold(
     world = opener(ledger=project)
     commits(project, written(1), options=signing)
     commits(project, written(2, target="wire"))
-    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [
-        written(1).id
-    ]
+    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [written(1).id]
     assert [each.decision for each in waiting(world)] == [written(2).id]
     [entry] = world.entries(written(1).id)
     assert entry.reason.endswith(", signed by cleo@example.org")
@@ -310,7 +301,7 @@ def test_a_repositorys_own_settings_name_no_signers_and_run_nothing(
     program.chmod(0o700)
     commits(project, written(1), options=signing)
     git(project, "config", "gpg.ssh.program", str(program))
-    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
+    assert world.app.get(DecisionActs).truths(PERSON) == []
     assert [each.decision for each in waiting(world)] == [written(1).id]
     assert not ran.exists()
 
@@ -323,7 +314,7 @@ def test_in_a_repository_of_ones_own_everyone_is_believed_from_when_it_is_said(
     assert len(waiting(world)) == 2
     world.app.close()
     again = opener(ledger=project, ledger_trust="everyone")
-    assert len(again.app.get(LedgerServices).decisions.truths(PERSON)) == 2
+    assert len(again.app.get(DecisionActs).truths(PERSON)) == 2
     assert waiting(again) == []
     entry = again.entries(written(1).id)[0]
     assert (entry.actor, entry.reason) == (
@@ -331,13 +322,13 @@ def test_in_a_repository_of_ones_own_everyone_is_believed_from_when_it_is_said(
         "everyone is believed (ledger_trust)",
     )
     commits(project, written(3, target="model"))
-    assert len(again.app.get(LedgerServices).decisions.truths(PERSON)) == 3
+    assert len(again.app.get(DecisionActs).truths(PERSON)) == 3
 
 
 def test_hooks_tell_nothing_that_waits(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     commits(project, written(1, title="Send passwords by mail"))
-    mine = world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
+    mine = world.app.get(DecisionActs).record(PERSON, draft("wire"))
     told = world.app.get(HookContexts).at_start(PERSON, (), 500)
     assert told is not None
     assert mine.title in told.text
@@ -348,23 +339,21 @@ def test_a_clone_in_a_new_store_waits_whole_and_holds_once_everyone_is_believed(
     opener: Opener, project: Path, tmp_path: Path
 ) -> None:
     one = opener(ledger=project)
-    old = one.app.get(LedgerServices).decisions.record(PERSON, draft())
-    new = one.app.get(LedgerServices).decisions.supersede(
-        PERSON, [old.id], draft(title="Use files")
-    )
+    old = one.app.get(DecisionActs).record(PERSON, draft())
+    new = one.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
     clone = tmp_path / "clone"
     git(project, "clone", "--quiet", str(project), str(clone))
     two = opener(name="two", ledger=clone)
-    assert two.app.get(LedgerServices).decisions.truths(PERSON) == []
+    assert two.app.get(DecisionActs).truths(PERSON) == []
     assert [each.decision for each in waiting(two)] == [new.id]
     two.app.close()
     again = opener(name="two", ledger=clone, ledger_trust="everyone")
-    [truth] = again.app.get(LedgerServices).decisions.truths(PERSON)
+    [truth] = again.app.get(DecisionActs).truths(PERSON)
     assert truth.id == new.id
     assert set(decisions_in(again.app)) == {old.id, new.id}
 
 
 def test_who_committed_past_the_store_in_its_own_ledger_waits_too(world: World) -> None:
     committed(world.app, written(1))
-    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
+    assert world.app.get(DecisionActs).truths(PERSON) == []
     assert [each.author for each in waiting(world)] == ["cleo <human@minutebook.invalid>"]

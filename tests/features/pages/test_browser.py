@@ -24,8 +24,9 @@ from minutebook.config import settings_with
 from minutebook.domain.records import Memory, MemoryType
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from tests.conformance.npm import MODULES
 from tests.features.pages.site import AGENT
 from tests.features.pages.test_hostile_text import HOSTILE
@@ -100,7 +101,7 @@ def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         pot.mkdir()
         text = "def kettle(x):\n    # " + "long " * 90 + "\n    return f'{x}' + 'y' * 3\n"
         (pot / "kettle.py").write_text(text)
-        app.get(CodeServices).projects.index(AGENT, str(pot))
+        app.get(Projects).index(AGENT, str(pot))
     command = [sys.executable, "-P", "-m", "minutebook", "ui", "--no-browser", "--home", str(home)]
     environment = {**os.environ, "MINUTEBOOK_EMBEDDER": "none"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
@@ -130,9 +131,9 @@ def _filled(app: App) -> tuple[Memory, list[Memory], str, str]:
     remember("x" * 3000, "y" * 500)
     app.sessions.add(AGENT, "s", "How is Kettle deployed?", "A thought", "By make deploy.")
     draft = DecisionDraft("Deploy Kettle on Tuesdays", "deploy", "Because **Ada** has time then.")
-    app.get(LedgerServices).decisions.record(AGENT, draft)
+    app.get(DecisionActs).record(AGENT, draft)
     why = "Because **Grace** has time then. " + "x" * 300
-    proposal = app.get(LedgerServices).proposals.propose(
+    proposal = app.get(Proposals).propose(
         AGENT, replace(draft, rationale=why, consequences=("One",))
     )
     app.summaries.summarize(AGENT, "s")

@@ -12,7 +12,8 @@ from babel.messages.pofile import read_po
 
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame import catalogue
 from minutebook.features.pages.frame.catalogue import (
     LANGUAGES,
@@ -227,8 +228,8 @@ def _filled(site: Site) -> list[str]:
     app.memories.remove(AGENT, removed.id)
     draft = DecisionDraft("Τσάι", "τσάι", "Επειδή το τσάι αρέσει σε όλους εδώ.")
     decision, proposal = (
-        app.get(LedgerServices).decisions.record(AGENT, draft),
-        app.get(LedgerServices).proposals.propose(AGENT, draft),
+        app.get(DecisionActs).record(AGENT, draft),
+        app.get(Proposals).propose(AGENT, draft),
     )
     app.sessions.add(AGENT, "τσάι", "Πότε;", "Σκέψη", "Στις πέντε.")
     return [held.id, removed.id, decision.id, proposal.id]

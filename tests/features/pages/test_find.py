@@ -11,7 +11,7 @@ from minutebook.domain.caller import Call, Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.features.code.test_pages import KETTLE, indexed, text_of
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 
@@ -122,7 +122,7 @@ def test_a_question_that_is_too_long_is_refused(site: Site) -> None:
 def test_decisions_stand_beside_memories_and_by_themselves(site: Site) -> None:
     site.remember("Postgres was slow to start")
     draft = DecisionDraft("Use Postgres", "database", "It takes many writers at once, says Ada.")
-    site.app.get(LedgerServices).decisions.record(OWNER, draft)
+    site.app.get(DecisionActs).record(OWNER, draft)
     browser = site.owner()
     both = browser.get("/find?q=postgres").text
     assert "Use Postgres" in both
@@ -152,6 +152,8 @@ def test_doubt_stands_above_the_results(tmp_path: Path) -> None:
         office = text_of(site.owner().get("/find?q=when+does+the+office+close").text)
         assert "Perhaps nothing" not in office
         assert "The office closes" in office
+        changed = text_of(site.owner().get("/find?q=what+changed+since+yesterday%3F").text)
+        assert "What was kept on the days that the question names comes first" in changed
 
 
 def test_script_gets_the_results_alone(site: Site) -> None:

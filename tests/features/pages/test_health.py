@@ -10,8 +10,8 @@ from benchmarks.secret_samples import filled
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Entry, Role, Status
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.archives.copies.backups import store_backups
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.pages.views.health import STALE_AFTER
 from tests.features.pages.site import OWNER, Site
 
@@ -73,7 +73,7 @@ def test_backups_are_told_to_those_who_answer_for_the_store(site: Site, tmp_path
     browser = site.owner()
     assert "none is known" in browser.get("/health").text
     path = tmp_path / "kept.tar"
-    site.app.get(ArchiveServices).backups.make(OWNER, path)
+    site.app.get(store_backups).make(OWNER, path)
     assert str(path) in browser.get("/health").text
     assert str(path) not in site.bearer(Role.ADMIN, organization="default").get("/health").text
 
@@ -93,7 +93,7 @@ def test_a_backup_is_made_by_a_button_and_named(site: Site) -> None:
     assert "backup_every" in page
     page = browser.followed(browser.post("/health/backup")).text
     assert "A backup was made, and restored for a test." in page
-    (path, _), *others = site.app.get(ArchiveServices).backups.known()
+    (path, _), *others = site.app.get(store_backups).known()
     assert not others
     assert str(path) in page
     assert "<b>backup</b>" in browser.get("/activity?act=backup").text
@@ -108,7 +108,7 @@ def test_nobody_makes_a_backup_who_does_not_answer_for_all(
     browser = site.bearer(role, organization=organization)
     assert "/health/backup" not in browser.get("/health").text
     assert browser.post("/health/backup").status_code == 403
-    assert site.app.get(ArchiveServices).backups.known() == []
+    assert site.app.get(store_backups).known() == []
 
 
 @pytest.mark.needs("tidying")
@@ -120,9 +120,7 @@ def test_what_a_person_should_look_at_is_counted_and_leads_there(site: Site) -> 
     store.put(replace(old, ingestion_time=old.ingestion_time - 2 * STALE_AFTER))
     for title in ("Tea at four", "Tea at five"):
         draft = DecisionDraft(title, "tea", "Because everybody said so at the meeting.")
-        decision = site.app.get(LedgerServices).decisions.record(
-            OWNER, replace(draft, target=title)
-        )
+        decision = site.app.get(DecisionActs).record(OWNER, replace(draft, target=title))
         store.put(replace(decision, target="tea"))
     browser = site.owner()
     page = browser.get("/health").text

@@ -9,7 +9,8 @@ from minutebook.domain.caller import Call, Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.markup import LONGEST_MARKDOWN, markdown, visible
 from tests.examples import parametrize_in_part
 from tests.features.pages.site import AGENT, OWNER, Site
@@ -158,8 +159,8 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     site.app.sessions.add(caller, "s", f"stone {text}", text, text)
     why = f"Because {name} is so, and has long been so."
     draft = DecisionDraft(f"Stone {text}", f"stone {name}", f"{why} {text}", (text,))
-    decision = site.app.get(LedgerServices).decisions.record(caller, draft)
-    proposal = site.app.get(LedgerServices).proposals.propose(caller, draft)
+    decision = site.app.get(DecisionActs).record(caller, draft)
+    proposal = site.app.get(Proposals).propose(caller, draft)
     site.app.summaries.summarize(caller, "s")
     browser = site.owner()
     for path in (

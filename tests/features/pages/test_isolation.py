@@ -14,8 +14,9 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role, Status
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.register import views
 from tests.examples import parametrize_in_part
 from tests.features.pages.site import Browser, Site, site_on
@@ -110,14 +111,14 @@ def hide(site: Site, name: str, folder: Path) -> list[str]:
     app.memories.delete(caller, remember("is gone"))
     draft = DecisionDraft(word, word, f"Because hush {word} is so, and has long been so.")
     decision, proposal = (
-        app.get(LedgerServices).decisions.record(caller, draft),
-        app.get(LedgerServices).proposals.propose(caller, draft),
+        app.get(DecisionActs).record(caller, draft),
+        app.get(Proposals).propose(caller, draft),
     )
     app.sessions.add(caller, word, f"hush {word}?", word, word)
     app.summaries.summarize(caller, word)
     (folder / word).mkdir()
     (folder / word / f"{word}.py").write_text(f"def {word}():  # hush\n    pass\n")
-    app.get(CodeServices).projects.index(caller, str(folder / word))
+    app.get(Projects).index(caller, str(folder / word))
     return [held, removed, decision.id, proposal.id]
 
 

@@ -12,11 +12,12 @@ from starlette.routing import compile_path
 from minutebook.app import App
 from minutebook.domain.caller import anywhere
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, MemoryType, Record, Relation
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.records import address_of, name_of
 from minutebook.features.pages.frame.register import views
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.tidying.looking.rounds import Rounds
 from tests.features.citations.repositories import committed
 from tests.features.ledger.decided import draft
 from tests.features.pages.site import AGENT, OWNER, Browser, Site, site_on
@@ -63,15 +64,15 @@ def fill(site: Site, folder: Path) -> None:
     one, other = (app.entities.create_entity(AGENT, each, "thing", None, None) for each in names)
     app.entities.create_relation(AGENT, one.id, other.id, "asked_by", 1.0)
     app.links.link(AGENT, rounding.id, site.remember("The tax office asks for rounding.").id, "why")
-    app.get(LedgerServices).decisions.record(AGENT, draft("rounding", "Rounding is half up"))
-    app.get(LedgerServices).proposals.propose(AGENT, draft("tax", "Rounding by the tax office"))
+    app.get(DecisionActs).record(AGENT, draft("rounding", "Rounding is half up"))
+    app.get(Proposals).propose(AGENT, draft("tax", "Rounding by the tax office"))
     app.sessions.add(AGENT, "s1", "How is rounding done?", "[Read] pay.py\n\n→ total", "Half up.")
     app.summaries.summarize(AGENT, "s1")
     committed(
         folder, {"pay.py": "def total(x):\n    return x\n"}, 1_700_000_000, "Rounding\n\nWhy."
     )
-    app.get(CodeServices).projects.index(OWNER, str(folder))
-    app.get(TidyingServices).rounds.run(OWNER)
+    app.get(Projects).index(OWNER, str(folder))
+    app.get(Rounds).run(OWNER)
     for query, each in [(query, each) for query in ("how", "") for each in of_every_kind(app)]:
         app.note_answer(AGENT, "recall", query, [(each, 0.5)])
 

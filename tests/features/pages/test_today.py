@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.features.ledger.decided import draft
 from tests.features.pages.site import AGENT, Site
 
@@ -28,7 +28,7 @@ def test_an_empty_day_says_how_to_begin(site: Site) -> None:
 @pytest.mark.needs("ledger", "recall_log")
 def test_memories_decisions_and_sessions_stand_by_project_and_client(site: Site) -> None:
     memory = site.remember("Deploys are on Tuesdays", repository="shop")
-    site.app.get(LedgerServices).decisions.record(AGENT, draft("database", "Orders in PostgreSQL"))
+    site.app.get(DecisionActs).record(AGENT, draft("database", "Orders in PostgreSQL"))
     site.app.sessions.add(AGENT, "s1", "Why is the checkout slow?", "", "An index was missing.")
     site.app.note_answer(AGENT, "recall", "when do we deploy", [(memory, 0.9)])
     page = site.owner().get("/today").text

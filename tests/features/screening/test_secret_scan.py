@@ -13,7 +13,8 @@ from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Kind, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.screening.secret_scan import SecretScan
 from tests.features.erasure.leftovers import leftovers
 from tests.features.ledger.decided import draft
@@ -34,7 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         ends = [app.entities.create_entity(PERSON, n, "key", TEXT, None) for n in "ab"]
         app.entities.create_relation(PERSON, ends[0].id, ends[1].id, TEXT, 1.0)
         app.sessions.add(PERSON, "monday", TEXT, "", "Done.")
-        app.get(LedgerServices).proposals.propose(PERSON, draft("ui", TEXT))
+        app.get(Proposals).propose(PERSON, draft("ui", TEXT))
         fact(world, TEXT, metadata={"note": [TEXT]})
         yield world
 
@@ -87,7 +88,7 @@ def test_masking_replaces_what_is_kept_and_every_version_of_it(world: World) -> 
 def test_what_cannot_be_replaced_is_left_and_says_why(world: World) -> None:
     app = world.app
     app.get(SecretScan).mask(PERSON)
-    app.get(LedgerServices).decisions.record(PERSON, draft("api", rationale=TEXT))
+    app.get(DecisionActs).record(PERSON, draft("api", rationale=TEXT))
     locked = fact(world, TEXT)
     world.lock(locked)
     entry = world.trail()[-1]

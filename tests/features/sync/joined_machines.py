@@ -8,10 +8,9 @@ from pathlib import Path
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CLASSES, Kind, Memory, Record, Role, Version
 from minutebook.features.sync.comparing import MachineComparison
-from minutebook.features.sync.machines import SyncReport
+from minutebook.features.sync.machines import MachineSync, SyncReport
 from minutebook.features.sync.remotes import FolderRemote, Remote
 from minutebook.features.sync.replication import TRAVELLING, travelling_line
-from minutebook.features.sync.services import SyncServices
 from tests.world import World, everything, ready, worlds
 
 PERSON = Caller(name="ana", role=Role.HUMAN, writes_system=True)
@@ -37,15 +36,13 @@ class Machines:
         """Sync one machine a second after whatever came before."""
         world = self.worlds[number]
         world.clock.turn()
-        sync = world.app.get(SyncServices).machine_sync
+        sync = world.app.get(MachineSync)
         place = remote or FolderRemote(self.folder)
         return sync.run(self.person, place, compact=compact, again=again)
 
     def compare(self, number: int) -> MachineComparison:
         return (
-            self.worlds[number]
-            .app.get(SyncServices)
-            .machine_sync.compare(self.person, FolderRemote(self.folder))
+            self.worlds[number].app.get(MachineSync).compare(self.person, FolderRemote(self.folder))
         )
 
     def settle(self) -> None:

@@ -10,8 +10,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
+from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import remote_of
-from minutebook.features.sync.services import SyncServices
 from tests.faults.stepping import stepped
 from tests.features.sync.joined_machines import PERSON, opened
 
@@ -27,7 +27,7 @@ def main(home: str, machine: str, remote: str, step: str, compact: str = "") -> 
     world = opened(Path(home), machine)
     stepped(("files", "transactions", "git", "sync"), before)
     place = remote_of(remote, Path(home) / machine / ".sync", Path(home))
-    world.app.get(SyncServices).machine_sync.run(PERSON, place, compact=bool(compact))
+    world.app.get(MachineSync).run(PERSON, place, compact=bool(compact))
     print("done", flush=True)  # noqa: T201
 
 

@@ -10,12 +10,12 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Memory, Version
-from minutebook.features.audit_proof.services import ProofServices
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import Remote, remote_of
-from minutebook.features.sync.services import SyncServices
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, draft
@@ -62,22 +62,14 @@ def kill_again_and_again(
         assert joined.held(0) == joined.held(1)
         for number in range(2):
             compared = (
-                joined.worlds[number]
-                .app.get(SyncServices)
-                .machine_sync.compare(joined.person, places[number])
+                joined.worlds[number].app.get(MachineSync).compare(joined.person, places[number])
             )
             assert (compared.differences, compared.refused) == ((), ())
             assert written <= joined.texts(number)
             assert joined.worlds[number].store.upkeep.check() == []
-            assert (
-                list(unproven(joined.worlds[number].app.get(ProofServices).proving.prove(ADMIN)))
-                == []
-            )
+            assert list(unproven(joined.worlds[number].app.get(TrailProving).prove(ADMIN))) == []
             assert joined.worlds[number].app.doctor.examine() == []
-            assert (
-                joined.worlds[number].app.get(ErasureServices).erasing.check(ADMIN, erased).traces
-                == []
-            )
+            assert joined.worlds[number].app.get(Erasing).check(ADMIN, erased).traces == []
     return written, killed
 
 
@@ -102,8 +94,8 @@ def erase_a_decision(joined: Machines, round: int, places: Sequence[Remote]) -> 
     """Decide something on one machine; on the other, which hears of it, erase what it said; return that."""
     number, text = round % 2, f"Ana owes {round} coins to Bo"
     decisions, erasing = (
-        joined.worlds[number].app.get(LedgerServices).decisions,
-        joined.worlds[1 - number].app.get(ErasureServices).erasing,
+        joined.worlds[number].app.get(DecisionActs),
+        joined.worlds[1 - number].app.get(Erasing),
     )
     made = decisions.record(joined.person, draft(f"target {round}", text))
     joined.sync(number, places[number])

@@ -25,13 +25,14 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.writing.decision_drafts import ERASED
-from minutebook.features.audit_proof.services import ProofServices
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.sync import machines as sync_machines
+from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import FolderRemote, remote_of
-from minutebook.features.sync.services import SyncServices
 from tests.examples import examples
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, draft
@@ -144,7 +145,7 @@ def test_what_a_person_locked_is_shown(two: Machines) -> None:
 
 def test_a_decision_is_committed_to_the_ledger_of_each_machine(two: Machines) -> None:
     one, other = two.worlds
-    made = one.app.get(LedgerServices).decisions.record(two.person, draft("cache"))
+    made = one.app.get(DecisionActs).record(two.person, draft("cache"))
     two.settle()
     there = other.store.get(Decision, "default", made.id)
     assert there is not None
@@ -152,29 +153,25 @@ def test_a_decision_is_committed_to_the_ledger_of_each_machine(two: Machines) ->
     assert there.rationale == made.rationale
     clock = one.clock
     clock.turn()
-    later = other.app.get(LedgerServices).decisions.supersede(
-        two.person, [made.id], draft("cache", "Better")
-    )
+    later = other.app.get(DecisionActs).supersede(two.person, [made.id], draft("cache", "Better"))
     two.settle()
     here = one.store.get(Decision, "default", made.id)
     assert here is not None
     assert here.superseded_by == (later.id,)
     assert two.held(0) == two.held(1)
-    assert [each.reason for each in one.app.get(LedgerServices).ledgers.states()] == [None]
+    assert [each.reason for each in one.app.get(Ledgers).states()] == [None]
 
 
 def test_decisions_on_one_another_arrive_in_whatever_order_the_files_are_read(
     tmp_path: Path,
 ) -> None:
     with machines(tmp_path, 3) as three:
-        last = (
-            three.worlds[0].app.get(LedgerServices).decisions.record(three.person, draft("cache"))
-        )
+        last = three.worlds[0].app.get(DecisionActs).record(three.person, draft("cache"))
         for turn in range(1, 4):
             for number in (0, 1, 0):
                 three.sync(number)
             three.worlds[0].clock.turn()
-            decisions = three.worlds[turn % 2].app.get(LedgerServices).decisions
+            decisions = three.worlds[turn % 2].app.get(DecisionActs)
             last = decisions.supersede(three.person, [last.id], draft("cache", f"Better {turn}"))
         three.sync(0)
         three.sync(1)
@@ -191,13 +188,9 @@ def test_decisions_on_one_another_are_in_one_file(
     made = []
     for number in range(5):
         one.clock.turn()
-        made.append(
-            one.app.get(LedgerServices).decisions.record(two.person, draft(f"target {number}"))
-        )
+        made.append(one.app.get(DecisionActs).record(two.person, draft(f"target {number}")))
     one.clock.turn()
-    one.app.get(LedgerServices).decisions.supersede(
-        two.person, [made[0].id], draft("target 0", "Better")
-    )
+    one.app.get(DecisionActs).supersede(two.person, [made[0].id], draft("target 0", "Better"))
     one.remember("Tea is green")
     one.remember("Milk is white")
     two.settle()
@@ -209,14 +202,12 @@ def test_decisions_on_one_another_are_in_one_file(
 def test_what_a_decision_said_is_erased_on_every_machine(two: Machines, tmp_path: Path) -> None:
     one, other = two.worlds
     text = "Ana owes money to Bo"
-    made = one.app.get(LedgerServices).decisions.record(two.person, draft("cache", text))
+    made = one.app.get(DecisionActs).record(two.person, draft("cache", text))
     two.settle()
     one.clock.turn()
     # The other machine goes on with the decision before it hears of the erasure.
-    later = other.app.get(LedgerServices).decisions.supersede(
-        two.person, [made.id], draft("cache", "Better")
-    )
-    erasing = one.app.get(ErasureServices).erasing
+    later = other.app.get(DecisionActs).supersede(two.person, [made.id], draft("cache", "Better"))
+    erasing = one.app.get(Erasing)
     records = erasing.find(two.person, Choice((made.id,)))
     erasing.erase(two.person, records, backups=False, from_ledger=True)
     two.sync(1)
@@ -230,9 +221,9 @@ def test_what_a_decision_said_is_erased_on_every_machine(two: Machines, tmp_path
         there = world.store.get(Decision, "default", made.id)
         assert there is not None
         assert (there.title, there.superseded_by) == (ERASED, (later.id,))
-        assert [each.reason for each in world.app.get(LedgerServices).ledgers.states()] == [None]
-        assert list(unproven(world.app.get(ProofServices).proving.prove(ADMIN))) == []
-        assert world.app.get(ErasureServices).erasing.check(ADMIN, [text]).traces == []
+        assert [each.reason for each in world.app.get(Ledgers).states()] == [None]
+        assert list(unproven(world.app.get(TrailProving).prove(ADMIN))) == []
+        assert world.app.get(Erasing).check(ADMIN, [text]).traces == []
     files = [path for path in two.folder.rglob("*") if path.is_file()]
     assert not [path for path in files if text.encode() in path.read_bytes()]
     (entry,) = (each for each in other.entries(made.id) if each.act == "erase")
@@ -248,7 +239,7 @@ def test_a_copy_of_a_git_repository_that_a_kill_left_half_removed_is_made_anew(
     remote = remote_of(str(tmp_path / "remote.git"), home / ".sync", tmp_path)
     id = two.worlds[0].remember("Tea is green")
     two.sync(0, remote)
-    erasing = two.worlds[0].app.get(ErasureServices).erasing
+    erasing = two.worlds[0].app.get(Erasing)
     chosen = erasing.find(two.person, Choice((id,)))
 
     def erase() -> None:
@@ -444,7 +435,7 @@ def test_a_store_that_was_restored_loses_nothing_that_came_later(
 
 def test_who_may_not_take_everything_out_and_in_does_not_sync(two: Machines) -> None:
     remote = FolderRemote(two.folder)
-    sync = two.worlds[0].app.get(SyncServices).machine_sync
+    sync = two.worlds[0].app.get(MachineSync)
     held = Caller(name="ana", role=Role.HUMAN, writes_system=True, repositories=frozenset({"one"}))
     agent = Caller(name="bot", role=Role.AGENT, writes_system=True)
     for caller in (held, agent, Caller(name="ana", role=Role.ADMIN)):

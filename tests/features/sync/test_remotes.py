@@ -11,6 +11,7 @@ from threading import Thread
 import pytest
 
 from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import (
     BRANCH,
     FolderRemote,
@@ -21,7 +22,6 @@ from minutebook.features.sync.remotes import (
     names_in,
     remote_of,
 )
-from minutebook.features.sync.services import SyncServices
 from tests.features.sync.joined_machines import Machines, machines
 
 FAKE_SSH = """#!/bin/sh
@@ -80,7 +80,7 @@ def test_machines_meet_in_any_remote(two: Machines, address: str, tmp_path: Path
     two.sync(0, one)
     assert two.held(0) == two.held(1)
     assert two.shown(0) == {"Tea is red", "Milk is white"}
-    sync = two.worlds[0].app.get(SyncServices).machine_sync
+    sync = two.worlds[0].app.get(MachineSync)
     assert sync.compare(two.person, one).differences == ()
 
 
@@ -111,7 +111,7 @@ def test_what_is_gone_from_a_remote_that_was_put_back_is_sent_again(
     two.sync(0, one, compact=compact)
     put_back(place, tmp_path / "earlier")
     for number, remote in enumerate((one, other)):
-        compared = two.worlds[number].app.get(SyncServices).machine_sync.compare(two.person, remote)
+        compared = two.worlds[number].app.get(MachineSync).compare(two.person, remote)
         assert compared.lost, "each knows of files that it sent or took"
         assert compared.differences
     report = two.sync(0, one)
@@ -121,7 +121,7 @@ def test_what_is_gone_from_a_remote_that_was_put_back_is_sent_again(
     two.sync(0, one)
     for number, remote in enumerate((one, other)):
         assert two.sync(number, remote).lost == 0, "it is there by now"
-        compared = two.worlds[number].app.get(SyncServices).machine_sync.compare(two.person, remote)
+        compared = two.worlds[number].app.get(MachineSync).compare(two.person, remote)
         assert (compared.lost, compared.differences) == ((), ())
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from minutebook.domain.records import Kind, MemoryType
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.services.intake import REMOVED_HERE, Outcome
 from tests.features.sync.joined_machines import PERSON, Machines, machines
@@ -29,7 +29,7 @@ REMOVALS: dict[str, Callable[[World, str], object]] = {
 
 
 def erase(world: World, id: str) -> None:
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     erasing.erase(PERSON, erasing.find(PERSON, Choice((id,))), backups=False, from_ledger=False)
 
 

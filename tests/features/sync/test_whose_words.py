@@ -10,8 +10,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.trust.doors import Voice
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.audit_proof.services import ProofServices
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.ledger.proposals import Proposals
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, committed, written
 from tests.features.sync.joined_machines import Machines, machines
@@ -46,13 +46,13 @@ def test_what_a_person_wrote_or_confirmed_on_one_machine_is_theirs_on_the_other(
     assert one.app.doors.voice(one.memory(own)) is Voice.AGENT
     two.settle()
     assert other.app.doors.voice(other.memory(own)) is Voice.CLAIMED
-    assert [*unproven(other.app.get(ProofServices).proving.prove(ADMIN))] == []
+    assert [*unproven(other.app.get(TrailProving).prove(ADMIN))] == []
 
 
 def test_what_git_brought_and_waits_does_not_travel(two: Machines) -> None:
     one, other = two.worlds
     committed(one.app, written(1))
-    assert len(one.app.get(LedgerServices).proposals.pending(ADMIN)) == 1
+    assert len(one.app.get(Proposals).pending(ADMIN)) == 1
     two.settle()
-    assert other.app.get(LedgerServices).proposals.pending(ADMIN) == []
+    assert other.app.get(Proposals).pending(ADMIN) == []
     assert two.held(0).keys() - two.held(1).keys() != set()

@@ -10,11 +10,11 @@ from minutebook.domain.caller import Caller, WorkTree
 from minutebook.domain.errors import Conflict, Refused
 from minutebook.domain.records import Decision, Memory, Role, Status, Summary
 from minutebook.features.citations.operations import citing_texts
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.tidying.findings import State, Topic
-from minutebook.features.tidying.inbox import Waiting
+from minutebook.features.tidying.inbox import Inbox, Waiting
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.operations import reason_of
-from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo.undo import Undo
 from tests.features.citations.repositories import committed
 from tests.features.citations.test_verdicts import index
@@ -63,9 +63,8 @@ def _last(world: World) -> str:
 
 def waiting(world: World) -> list[Waiting]:
     """Look, and return what waits because of code."""
-    tidying = world.app.get(TidyingServices)
-    tidying.rounds.run(person(world))
-    return tidying.inbox.listing(person(world), 9, kinds=frozenset({Topic.CITED})).waiting
+    world.app.get(Rounds).run(person(world))
+    return world.app.get(Inbox).listing(person(world), 9, kinds=frozenset({Topic.CITED})).waiting
 
 
 def test_what_is_committed_waits_with_the_reason(here: World, shop: Path) -> None:
@@ -104,18 +103,18 @@ def test_confirmed_it_cites_what_is_there_and_is_undone_exactly(here: World, sho
     (found,) = waiting(here)
     before = here.memory(id)
     with pytest.raises(Refused):
-        here.app.get(TidyingServices).inbox.apply(here.caller, found.name)
-    here.app.get(TidyingServices).inbox.apply(person(here), found.name)
+        here.app.get(Inbox).apply(here.caller, found.name)
+    here.app.get(Inbox).apply(person(here), found.name)
     assert here.memory(id).status is Status.VERIFIED
     assert cited(here, id) == "holds"
     assert waiting(here) == []
     here.clock.turn(60)
-    here.app.get(TidyingServices).inbox.undo(person(here), found.name)
+    here.app.get(Inbox).undo(person(here), found.name)
     assert here.memory(id) == before
     assert cited(here, id) == f"changed since {since}"
     (again,) = waiting(here)
     # Another change of the code asks another question.
-    here.app.get(TidyingServices).inbox.apply(person(here), again.name)
+    here.app.get(Inbox).apply(person(here), again.name)
     later(here, shop, CODE.replace("-order", "order + 1"))
     assert cited(here, id) is not None
     (anew,) = waiting(here)
@@ -128,15 +127,14 @@ def test_refused_it_is_ended_and_undone_exactly(here: World, shop: Path) -> None
     later(here, shop, WITHOUT)
     (found,) = waiting(here)
     before = here.memory(id)
-    tidying = here.app.get(TidyingServices)
-    assert tidying.inbox.refuse(person(here), found.name).suggestion.state is State.REFUSED
+    assert here.app.get(Inbox).refuse(person(here), found.name).suggestion.state is State.REFUSED
     ended = here.memory(id)
     assert (ended.status, ended.reason) == (
         Status.DEPRECATED,
         "the code that it cites has changed or is gone",
     )
     here.clock.turn(60)
-    tidying.inbox.undo(person(here), found.name)
+    here.app.get(Inbox).undo(person(here), found.name)
     assert here.memory(id) == before
     assert [each.name for each in waiting(here)] == [found.name]
 
@@ -148,7 +146,7 @@ def test_the_last_act_is_taken_back_as_well(here: World, shop: Path) -> None:
     since = later(here, shop, WITHOUT)
     (found,) = waiting(here)
     before = here.memory(id)
-    here.app.get(TidyingServices).inbox.apply(person(here), found.name)
+    here.app.get(Inbox).apply(person(here), found.name)
     here.clock.turn(60)
     undo = here.app.get(Undo)
     undo.take_back(person(here), _last(here))
@@ -187,7 +185,7 @@ def test_what_is_locked_waits_for_nobody(here: World, shop: Path) -> None:
 
 def decided(world: World) -> Decision:
     said = draft("kettles", "Kettles are paid back by refund()")
-    return world.app.get(LedgerServices).decisions.record(person(world), said)
+    return world.app.get(DecisionActs).record(person(world), said)
 
 
 def summed_up(world: World, text: str = "The kettle is paid back by refund()") -> Summary:
@@ -222,7 +220,7 @@ def test_what_nobody_changes_is_confirmed_and_undone_exactly(
     assert found.records == (record,)
     assert reason_of(found).startswith(f"refund has changed (since {since}); {end}")
     inbox, kept = (
-        here.app.get(TidyingServices).inbox,
+        here.app.get(Inbox),
         here.store.get(type(record), "default", record.id),
     )
     inbox.apply(person(here), found.name)
@@ -256,7 +254,7 @@ def test_a_confirmation_is_the_last_act(here: World, shop: Path) -> None:
     assert verdict(here, record) == "holds"
     since = later(here, shop, WITHOUT)
     (found,) = waiting(here)
-    here.app.get(TidyingServices).inbox.apply(person(here), found.name)
+    here.app.get(Inbox).apply(person(here), found.name)
     here.clock.turn(60)
     here.app.get(Undo).take_back(person(here), _last(here))
     assert verdict(here, record) == f"gone since {since}"

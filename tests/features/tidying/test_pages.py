@@ -11,9 +11,11 @@ from benchmarks.secret_samples import filled
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Link, Memory, MemoryType, ProposalStatus, Role, Status
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.tidying.findings import Topic
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.looking.rounds import Rounds
 from tests.features.pages.site import AGENT, OWNER, Browser, Site
 
 
@@ -122,9 +124,7 @@ def test_what_changed_meanwhile_is_not_undone(site: Site) -> None:
 def test_proposals_are_declined_together_and_wait_again(site: Site) -> None:
     why = "Because it keeps what was committed."
     proposals = [
-        site.app.get(LedgerServices).proposals.propose(
-            AGENT, DecisionDraft(f"Use {each}", f"store {each}", why)
-        )
+        site.app.get(Proposals).propose(AGENT, DecisionDraft(f"Use {each}", f"store {each}", why))
         for each in ("one", "two")
     ]
     browser = site.bearer(Role.ADMIN)
@@ -138,7 +138,7 @@ def test_proposals_are_declined_together_and_wait_again(site: Site) -> None:
     page = browser.followed(browser.post("/review", **form, **picked)).text
     assert "2 proposals declined." in page
     undo(browser, page)
-    kept = [site.app.get(LedgerServices).decisions.read(OWNER, each.id) for each in proposals]
+    kept = [site.app.get(DecisionActs).read(OWNER, each.id) for each in proposals]
     assert [each.status for each in kept] == [ProposalStatus.PENDING] * 2
     path = f"/decisions/{proposals[0].id}"
     browser.post(f"{path}/decline", reason="No")
@@ -213,8 +213,7 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
     assert "Says otherwise than a newer one" in found
     assert "“3” in the older, “5” in the newer." in found
     names = {
-        each.suggestion.finding: each.name
-        for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting
+        each.suggestion.finding: each.name for each in site.app.get(Inbox).listing(OWNER, 9).waiting
     }
     name, other = names[Topic.CONTRADICTION], names[Topic.DUPLICATE]
     answer = browser.post("/review", act="apply", pick0=name, reason="It was raised")
@@ -238,7 +237,7 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
     texts = "The backup runs at 02:00 UTC.", "Backup runs at 02:00 UTC on db-1."
     ids = [site.remember(text).id for text in texts]
     wording = site.remember("The backup runs at 02:00 UTC on db-2.", metadata={"merges": ids})
-    site.app.get(TidyingServices).rounds.run(OWNER)
+    site.app.get(Rounds).run(OWNER)
     browser = site.owner()
     page = unescape(browser.get("/review?of=merge").text)
     assert "Words others together: it takes their place" in page
@@ -246,8 +245,7 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
     assert f"worded by <bdi>{wording.author}</bdi>" in page
     assert page.count("<del>") == 2
     named = {
-        each.suggestion.finding: each.name
-        for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting
+        each.suggestion.finding: each.name for each in site.app.get(Inbox).listing(OWNER, 9).waiting
     }
     browser.post("/review", act="apply", pick0=named[Topic.MERGE])
     assert {site.app.memories.read(OWNER, id).superseded_by for id in ids} == {wording.id}
@@ -256,8 +254,8 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
 def test_a_pair_of_which_both_stay_is_linked_and_undone(site: Site) -> None:
     one = site.remember("The retry limit is 3.")
     site.remember("The retry limit is 5.")
-    site.app.get(TidyingServices).rounds.run(OWNER)
-    (pair,) = (each.name for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting)
+    site.app.get(Rounds).run(OWNER)
+    (pair,) = (each.name for each in site.app.get(Inbox).listing(OWNER, 9).waiting)
     browser = site.owner()
     page = browser.followed(browser.post("/review", act="refuse", pick0=pair)).text
     assert "1 suggestion refused" in page
@@ -272,10 +270,8 @@ def test_all_that_waits_is_one_list_with_a_filter_by_kind(site: Site) -> None:
     site.remember("The retry limit is 5.")
     waits = unverified(site, "Tea at four")
     why = "Because it keeps what was committed."
-    site.app.get(LedgerServices).proposals.propose(
-        AGENT, DecisionDraft("Use one", "store one", why)
-    )
-    site.app.get(TidyingServices).rounds.run(OWNER)
+    site.app.get(Proposals).propose(AGENT, DecisionDraft("Use one", "store one", why))
+    site.app.get(Rounds).run(OWNER)
     browser = site.owner()
     page = browser.get("/review").text
     for text in ("Says otherwise than a newer one", "Tea at four", "Use one"):

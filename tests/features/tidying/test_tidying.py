@@ -19,10 +19,12 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.writing.drafts import Draft
+from minutebook.embedding import Embedding
 from minutebook.features.tidying.findings import State, Topic
-from minutebook.features.tidying.inbox import Waiting
+from minutebook.features.tidying.inbox import Inbox, Waiting
+from minutebook.features.tidying.looking.rounds import Rounds
+from minutebook.features.tidying.looking.state import TidyStatus
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo.rows import ImageRows
 from minutebook.features.undo.undo import Undo
 from tests.world import NOON, Opener, World
@@ -43,11 +45,11 @@ def kept(world: World, text: str, caller: Caller = PERSON, **said: object) -> Me
 
 
 def found(world: World, caller: Caller = PERSON) -> dict[Topic, int]:
-    return dict(world.app.get(TidyingServices).rounds.run(caller).found)
+    return dict(world.app.get(Rounds).run(caller).found)
 
 
 def waiting(world: World, caller: Caller = PERSON) -> list[Waiting]:
-    return world.app.get(TidyingServices).inbox.listing(caller, 99).waiting
+    return world.app.get(Inbox).listing(caller, 99).waiting
 
 
 def records(world: World) -> dict[tuple[str, str], Record]:
@@ -71,21 +73,39 @@ def test_a_pair_is_suggested_once_applied_undone_and_refused_for_good(world: Wor
     assert one.examined is not None
     assert [each.id for each in one.records] == [newer.id, older.id]
     assert records(world) == before
-    applied = world.app.get(TidyingServices).inbox.apply(PERSON, "1")
+    applied = world.app.get(Inbox).apply(PERSON, "1")
     assert applied.suggestion.state is State.APPLIED
     assert world.app.memories.read(PERSON, older.id).superseded_by == newer.id
     assert waiting(world) == []
     with pytest.raises(Conflict):
-        world.app.get(TidyingServices).inbox.apply(PERSON, "1")
-    world.app.get(TidyingServices).inbox.undo(PERSON, "1")
+        world.app.get(Inbox).apply(PERSON, "1")
+    world.app.get(Inbox).undo(PERSON, "1")
     assert records(world) == before
-    world.app.get(TidyingServices).inbox.refuse(PERSON, "1")
+    world.app.get(Inbox).refuse(PERSON, "1")
     # Whoever says that both stay has said it for every answer.
     assert world.app.infrastructure.records.are_linked(older, newer)
     assert found(world) == {}
     assert waiting(world) == []
     world.app.memories.update(PERSON, newer.id, {"importance": 0.5})
     assert found(world) == {}
+
+
+def test_what_a_memory_is_found_to_revise_when_it_is_written_waits_at_once(
+    opener: Opener, built_in: Embedding
+) -> None:
+    world = opener(built_in, wait=60.0)
+    older = kept(world, "The rate limit of the partner API is 500 requests a minute.", AGENT)
+    kept(world, "Invoices are printed on Mondays.", AGENT)
+    newer = kept(world, "The rate limit of the partner API is 2000 requests a minute.", AGENT)
+    (one,) = waiting(world)
+    assert one.suggestion.finding is Topic.CONTRADICTION
+    assert [each.id for each in one.records] == [newer.id, older.id]
+    world.app.get(Inbox).refuse(PERSON, "1")
+    # A round finds it no second time, nor does the next change of its text.
+    assert found(world) == {}
+    text = "The rate limit of the partner API is 2000 requests a minute, since May."
+    world.app.memories.update(PERSON, newer.id, {"content": text})
+    assert waiting(world) == []
 
 
 def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_act_that_they_were(
@@ -95,7 +115,7 @@ def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_a
         kept(world, text)
     before = records(world)
     assert found(world) == {Topic.CONTRADICTION: 2}
-    inbox, undo = world.app.get(TidyingServices).inbox, world.app.get(Undo)
+    inbox, undo = world.app.get(Inbox), world.app.get(Undo)
     asked = in_call(PERSON, request="one command")
     for name in ("1", "2"):
         inbox.apply(asked, name)
@@ -122,16 +142,16 @@ def test_agents_and_viewers_settle_nothing_and_each_refusal_is_in_the_trail(worl
         kept(world, text)
     found(world, AGENT)
     for act in (
-        world.app.get(TidyingServices).inbox.apply,
-        world.app.get(TidyingServices).inbox.refuse,
-        world.app.get(TidyingServices).inbox.undo,
+        world.app.get(Inbox).apply,
+        world.app.get(Inbox).refuse,
+        world.app.get(Inbox).undo,
     ):
         with pytest.raises(Forbidden):
             act(AGENT, "1")
     refused = world.app.trail.entries(PERSON, outcome="Forbidden")
     assert {each.act for each in refused} == {"apply", "refuse", "undo"}
     with pytest.raises(Forbidden):
-        world.app.get(TidyingServices).rounds.run(replace(PERSON, role=Role.VIEWER))
+        world.app.get(Rounds).run(replace(PERSON, role=Role.VIEWER))
 
 
 def test_each_sees_what_is_theirs(world: World) -> None:
@@ -145,17 +165,17 @@ def test_each_sees_what_is_theirs(world: World) -> None:
     assert waiting(world, two) == []
     assert len(waiting(world, one)) == 1
     for act in (
-        world.app.get(TidyingServices).inbox.read,
-        world.app.get(TidyingServices).inbox.apply,
-        world.app.get(TidyingServices).inbox.refuse,
+        world.app.get(Inbox).read,
+        world.app.get(Inbox).apply,
+        world.app.get(Inbox).refuse,
     ):
         with pytest.raises(NotFound):
             act(two, "1")
     elsewhere = replace(PERSON, organization="zoo")
     with pytest.raises(NotFound):
-        world.app.get(TidyingServices).inbox.read(elsewhere, "1@default")
+        world.app.get(Inbox).read(elsewhere, "1@default")
     with pytest.raises(InvalidInput, match="tidy"):
-        world.app.get(TidyingServices).inbox.read(PERSON, "one")
+        world.app.get(Inbox).read(PERSON, "one")
 
 
 def test_what_changed_since_is_neither_applied_nor_undone(world: World) -> None:
@@ -163,18 +183,18 @@ def test_what_changed_since_is_neither_applied_nor_undone(world: World) -> None:
     found(world)
     world.app.memories.update(PERSON, older.id, {"content": "Tea at four"})
     with pytest.raises(Conflict, match="looks again"):
-        world.app.get(TidyingServices).inbox.apply(PERSON, "1")
+        world.app.get(Inbox).apply(PERSON, "1")
     found(world)
     assert waiting(world) == []
     world.app.memories.update(PERSON, older.id, {"content": "The retry limit is 7."})
     assert found(world) == {Topic.CONTRADICTION: 1}
     (again,) = waiting(world)
-    world.app.get(TidyingServices).inbox.apply(PERSON, again.name)
+    world.app.get(Inbox).apply(PERSON, again.name)
     changed = again.records[1].id
     world.app.memories.update(PERSON, changed, {"importance": 0.1})
     world.app.memories.reinstate(PERSON, changed)
     with pytest.raises(Conflict, match="since"):
-        world.app.get(TidyingServices).inbox.undo(PERSON, again.name)
+        world.app.get(Inbox).undo(PERSON, again.name)
 
 
 def test_a_text_that_names_its_day_waits_for_it(world: World) -> None:
@@ -183,17 +203,15 @@ def test_a_text_that_names_its_day_waits_for_it(world: World) -> None:
     before = records(world)
     assert found(world) == {}
     with pytest.raises(NotFound):
-        world.app.get(TidyingServices).inbox.read(PERSON, "1")
+        world.app.get(Inbox).read(PERSON, "1")
     world.clock.turn(timedelta(days=5).total_seconds())
-    assert dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found) == {
-        Topic.EXPIRED: 1
-    }
+    assert dict(world.app.get(Rounds).run(PERSON, dry_run=True).found) == {Topic.EXPIRED: 1}
     assert waiting(world) == []
     assert found(world) == {Topic.EXPIRED: 1}
-    world.app.get(TidyingServices).inbox.apply(PERSON, "1")
+    world.app.get(Inbox).apply(PERSON, "1")
     ended = world.app.memories.read(PERSON, memory.id)
     assert str(ended.valid_until) == "2026-01-10 00:00:00+00:00"
-    world.app.get(TidyingServices).inbox.undo(PERSON, "1")
+    world.app.get(Inbox).undo(PERSON, "1")
     assert records(world) == before
 
 
@@ -201,13 +219,13 @@ def test_a_rule_of_a_person_applies_what_is_certain_enough_once(opener: Opener) 
     world = opener(tidy_rules=("duplicate=0.95", "contradiction=0.99"))
     for text in ("Tea at four.", "tea at four.", "The limit is 3.", "The limit is 5."):
         kept(world, text)
-    done = world.app.get(TidyingServices).rounds.run(PERSON)
+    done = world.app.get(Rounds).run(PERSON)
     assert dict(done.applied) == {Topic.DUPLICATE: 1}
     (left,) = waiting(world)
     assert left.suggestion.finding is Topic.CONTRADICTION
     applied = next(n for n in ("1", "2") if n != left.name)
-    world.app.get(TidyingServices).inbox.undo(PERSON, applied)
-    assert dict(world.app.get(TidyingServices).rounds.run(PERSON).applied) == {}
+    world.app.get(Inbox).undo(PERSON, applied)
+    assert dict(world.app.get(Rounds).run(PERSON).applied) == {}
 
 
 def test_a_locked_memory_is_left_alone_and_a_link_says_that_both_stay(world: World) -> None:
@@ -222,7 +240,7 @@ def test_a_locked_memory_is_left_alone_and_a_link_says_that_both_stay(world: Wor
 def test_of_a_removed_record_nothing_is_kept_that_would_bring_it_back(world: World) -> None:
     older, _ = kept(world, "The retry limit is 3."), kept(world, "The retry limit is 5.")
     found(world)
-    world.app.get(TidyingServices).inbox.apply(PERSON, "1")
+    world.app.get(Inbox).apply(PERSON, "1")
     world.app.memories.delete(PERSON, older.id)
     found(world)
     row = TidyRows(world.app.infrastructure.store.database).numbered("default", 1)
@@ -242,7 +260,7 @@ def test_a_round_is_due_when_its_time_has_come_and_is_cut_where_it_is_told_to(
     world = opener(tidy_every=24.0)
     kept(world, "The retry limit is 3.")
     kept(world, "The retry limit is 5.")
-    rounds = world.app.get(TidyingServices).rounds
+    rounds = world.app.get(Rounds)
     assert rounds.run(PERSON, most=0).is_unfinished
     assert waiting(world) == []
     done = rounds.run_if_due(AGENT)
@@ -254,7 +272,7 @@ def test_a_round_is_due_when_its_time_has_come_and_is_cut_where_it_is_told_to(
 
 
 def test_no_round_is_due_by_default(world: World) -> None:
-    assert world.app.get(TidyingServices).rounds.run_if_due(PERSON) is None
+    assert world.app.get(Rounds).run_if_due(PERSON) is None
 
 
 def test_a_round_that_is_killed_goes_on_where_it_was(
@@ -271,43 +289,43 @@ def test_a_round_that_is_killed_goes_on_where_it_was(
         if part > 0:
             raise Killed
 
-    reference = dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found)
+    reference = dict(world.app.get(Rounds).run(PERSON, dry_run=True).found)
     monkeypatch.setattr("minutebook.features.citations.following.BATCH", 10)
     with pytest.raises(Killed):
-        world.app.get(TidyingServices).rounds.run(in_call(PERSON, progress=die))
-    world.app.get(TidyingServices).rounds.run(PERSON)
-    assert dict(world.app.get(TidyingServices).inbox.listing(PERSON, 99).counts) == reference
+        world.app.get(Rounds).run(in_call(PERSON, progress=die))
+    world.app.get(Rounds).run(PERSON)
+    assert dict(world.app.get(Inbox).listing(PERSON, 99).counts) == reference
     assert found(world) == {}
 
 
 def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opener: Opener) -> None:
     world = opener()
-    state = world.app.get(TidyingServices).tidy_status.state(PERSON)
+    state = world.app.get(TidyStatus).state(PERSON)
     assert (state.last_at, state.next_at, state.is_overdue) == (None, None, False)
-    world.app.get(TidyingServices).tidy_status.tell(PERSON)
+    world.app.get(TidyStatus).tell(PERSON)
     assert "tidying" not in PERSON.call.notes
     for text in ("The retry limit is 3.", "The retry limit is 5."):
         kept(world, text)
     found(world)
     ended = world.clock()
-    world.app.get(TidyingServices).tidy_status.every = timedelta(hours=24)
-    state = world.app.get(TidyingServices).tidy_status.state(PERSON)
+    world.app.get(TidyStatus).every = timedelta(hours=24)
+    state = world.app.get(TidyStatus).state(PERSON)
     assert state.last_at is not None
     assert state.last_at <= ended
     assert (state.looked_at > 0, state.found) == (True, {Topic.CONTRADICTION: 1})
     assert (state.waiting, state.is_overdue) == ({Topic.CONTRADICTION: 1}, False)
     world.clock.turn(timedelta(hours=25).total_seconds())
-    assert not world.app.get(TidyingServices).tidy_status.state(PERSON).is_overdue
+    assert not world.app.get(TidyStatus).state(PERSON).is_overdue
     world.clock.turn(timedelta(hours=2).total_seconds())
-    assert world.app.get(TidyingServices).tidy_status.state(PERSON).is_overdue
+    assert world.app.get(TidyStatus).state(PERSON).is_overdue
     caller = in_call(PERSON, reason="")
-    world.app.get(TidyingServices).tidy_status.tell(caller)
+    world.app.get(TidyStatus).tell(caller)
     note = caller.call.notes["tidying"]
     assert note.facts["is_overdue"] is True
     assert "1 suggestion of tidying" in note.text
     # The next round, which finds nothing, says so, and what waits still does.
     found(world)
-    state = world.app.get(TidyingServices).tidy_status.state(PERSON)
+    state = world.app.get(TidyStatus).state(PERSON)
     assert (state.found, state.waiting.total(), state.is_overdue) == ({}, 1, False)
 
 

@@ -28,8 +28,9 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.audit_proof.last_texts import LastTexts
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.undo import undo as undo_module
 from minutebook.features.undo.rows import ImageRows
 from minutebook.features.undo.undo import Undo
@@ -305,13 +306,12 @@ def test_a_second_import_that_changed_a_memory_is_taken_back_to_the_first(world:
 def test_a_suggestion_that_was_applied_waits_again(world: World) -> None:
     for text in ("The retry limit is 3.", "The retry limit is 5."):
         kept(world, text)
-    tidying = world.app.get(TidyingServices)
-    tidying.rounds.run(PERSON)
+    world.app.get(Rounds).run(PERSON)
     before = records(world)
-    tidying.inbox.apply(asking(world), "1")
+    world.app.get(Inbox).apply(asking(world), "1")
     taken_back(world, last_number(world))
     assert records(world) == before
-    assert [each.name for each in tidying.inbox.listing(PERSON, 9).waiting] == ["1"]
+    assert [each.name for each in world.app.get(Inbox).listing(PERSON, 9).waiting] == ["1"]
     with pytest.raises(Conflict, match="tidy apply 1"):
         taken_back(world, last_number(world))
 
@@ -368,7 +368,7 @@ def test_acts_of_others_are_taken_back_by_the_owner_and_administrators_alone(wor
     [
         (lambda w, c, m: w.app.status.lock(replace(c, role=Role.ADMIN), m), "minutebook mark"),
         (
-            lambda w, c, m: w.app.get(LedgerServices).decisions.record(c, draft("x")),
+            lambda w, c, m: w.app.get(DecisionActs).record(c, draft("x")),
             "stays on the record",
         ),
         (lambda w, c, m: w.app.overview.reset(c), "removed for good"),

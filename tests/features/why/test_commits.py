@@ -17,12 +17,15 @@ from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import Caller, FolderScope, WorkTree, in_call
 from minutebook.domain.records import Kind, ProjectCommit, TextRecord
 from minutebook.domain.sources import TEXTS, Source
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from minutebook.features.why import following
 from minutebook.features.why.commits import MOST_FILES
+from minutebook.features.why.following import Histories
 from minutebook.features.why.history_cache import WAITING, HistoryCache
 from minutebook.features.why.line_history import LineRange
-from minutebook.features.why.services import WhyServices
+from minutebook.features.why.places import PlaceReasons
+from minutebook.features.why.seam import CommitSource
+from minutebook.features.why.search import CommitSearch
 from minutebook.services.search.recall import WEIGHTS, Selection
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
@@ -99,12 +102,12 @@ def test_a_new_commit_is_found_at_once_and_a_removed_one_goes(world: World, shop
 def test_who_may_not_see_a_project_sees_no_commit_of_it(world: World, shop: Path) -> None:
     ours = replace(world.caller, repositories=frozenset({"ours"}))
     theirs = replace(world.caller, repositories=frozenset({"theirs"}))
-    world.app.get(CodeServices).projects.index(ours, str(shop))
-    search = world.app.get(WhyServices).commit_search
+    world.app.get(Projects).index(ours, str(shop))
+    search, source = world.app.get(CommitSearch), world.app.get(CommitSource)
     asked = {"limit": 5, "weights": {}, "selection": Selection(), "project": None, "language": None}
     question = "why does shop's pay.py:2 round totals half up"
-    assert search.ranked(ours, question, **asked)  # type: ignore[arg-type]
-    assert not search.ranked(theirs, question, **asked)  # type: ignore[arg-type]
+    assert source.ranked(ours, question, **asked)  # type: ignore[arg-type]
+    assert not source.ranked(theirs, question, **asked)  # type: ignore[arg-type]
     assert not search.among(theirs, question, str(shop), "pay.py")
 
 
@@ -118,13 +121,13 @@ def test_commits_go_with_their_project(world: World, shop: Path) -> None:
 def test_without_a_history_nothing_is_read(opener: Opener, shop: Path) -> None:
     world = opener(index_history=0)
     indexed(world, shop)
-    world.app.get(WhyServices).histories.follow(world.caller, str(shop))
+    world.app.get(Histories).follow(world.caller, str(shop))
     assert commits_of(world.app, world.caller) == []
 
 
 def test_the_folder_an_agent_works_in_is_followed(world: World, shop: Path) -> None:
     (shop / "deep").mkdir()
-    world.app.get(WhyServices).histories.follow(world.caller, str(shop / "deep"))
+    world.app.get(Histories).follow(world.caller, str(shop / "deep"))
     found = hits(world, "why do totals round half up")
     assert [each["source"] for each in found[:1]] == ["commit"]
 
@@ -190,7 +193,7 @@ def test_a_file_is_found_by_its_name_alone_if_no_other_has_it(world: World, shop
     indexed(world, shop)
     assert "guests come" in str(hits(world, "why is cup.py:1 so")[0]["content"])
     committed(shop, {"src/milk/cup.py": "size = 3\n"}, FIRST + 4 * DAY, "Milk")
-    assert world.app.get(WhyServices).place_reasons.reasons(world.caller, "cup.py:1") == []
+    assert world.app.get(PlaceReasons).reasons(world.caller, "cup.py:1") == []
 
 
 def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
@@ -204,10 +207,10 @@ def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
     repository.reset(last, pygit2.enums.ResetMode.SOFT)
     indexed(world, shop)
     caller = in_call(world.caller, patience=0.0)
-    assert world.app.get(WhyServices).place_reasons.reasons(caller, "why is pay.py:2 so") == []
+    assert world.app.get(PlaceReasons).reasons(caller, "why is pay.py:2 so") == []
     said = caller.call.notes["why"].text
     assert said == "The history of pay.py:2 is long; `minutebook why pay.py:2` tells it."
-    reasons = world.app.get(WhyServices).place_reasons.reasons
+    reasons = world.app.get(PlaceReasons).reasons
     # It is read on, and the next question finds it.
     wait_until(lambda: bool(reasons(caller, "why is pay.py:2 so")))
 
@@ -257,7 +260,7 @@ def readers() -> list[threading.Thread]:
 def test_of_a_place_that_is_not_there_no_history_is_long(world: World, shop: Path) -> None:
     indexed(world, shop)
     caller = in_call(world.caller, patience=0.0, notes={})
-    assert world.app.get(WhyServices).place_reasons.reasons(caller, "why is milk.py:2 so") == []
+    assert world.app.get(PlaceReasons).reasons(caller, "why is milk.py:2 so") == []
     assert caller.call.notes == {}
 
 

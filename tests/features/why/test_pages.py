@@ -7,7 +7,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from minutebook.features.why import following
 from tests.features.citations.repositories import committed
 from tests.features.pages.site import OWNER, Site
@@ -26,7 +26,7 @@ def shop(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     turn = replace(asked, prompt="Round pay.py up", thought=wrote, at=AT - timedelta(minutes=5))
     with site.app.infrastructure.store.transaction("default"):
         site.app.infrastructure.store.put(turn)
-    site.app.get(CodeServices).projects.index(OWNER, str(root))
+    site.app.get(Projects).index(OWNER, str(root))
     return root
 
 
@@ -37,7 +37,7 @@ def test_a_commit_is_a_hit(site: Site, shop: Path, monkeypatch: pytest.MonkeyPat
     assert "The tax office rejects" in page
     monkeypatch.setattr(following, "LOOK_EVERY", 0.0)
     committed(shop, {"milk.py": "milk = 1\n"}, int(AT.timestamp()) + 60, "Warm the milk first")
-    site.app.get(CodeServices).projects.index(OWNER, str(shop))
+    site.app.get(Projects).index(OWNER, str(shop))
     # Nothing is said twice where a message is one line.
     assert site.owner().get("/find?q=warm+the+milk+first").text.count("Warm the milk first") == 1
 

@@ -15,7 +15,7 @@ from minutebook.features.catalog.contract import catalog
 from minutebook.features.governance.governed import GovernedMemories
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.features.ledger.decided import draft
 from tests.world import World, worlds
 
@@ -32,7 +32,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             world.clock.turn()
             world.app.memories.store(robot, Draft(content=text, type=MemoryType.FACT))
         world.app.sessions.add(robot, "monday", "Make tea", "", ORDER)
-        world.app.get(LedgerServices).decisions.record(robot, draft("tea", "Tea at five"))
+        world.app.get(DecisionActs).record(robot, draft("tea", "Tea at five"))
         yield world
 
 

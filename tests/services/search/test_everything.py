@@ -11,7 +11,7 @@ from minutebook.domain.records import Kind, MemoryType
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding.service import Embedding
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.search.passages import count_tokens
 from minutebook.services.search.combined import Ranking
 from minutebook.services.search.recall import WEIGHTS, Selection
@@ -38,7 +38,7 @@ def say(world: World, session: str, prompt: str, response: str) -> str:
 
 def test_memories_decisions_and_sessions_stand_in_one_answer(world: World) -> None:
     world.remember("The harbour cranes unload copper at night.")
-    world.app.get(LedgerServices).decisions.record(
+    world.app.get(DecisionActs).record(
         AGENT, draft("cranes", "Cranes unload copper", rationale="The harbour is quiet at night.")
     )
     say(world, "s1", "When do the harbour cranes unload copper?", "At night, after ten.")
@@ -49,7 +49,7 @@ def test_memories_decisions_and_sessions_stand_in_one_answer(world: World) -> No
 def test_a_time_chooses_among_all_that_say_when_they_were_kept(world: World) -> None:
     for name in ("before", "since"):
         world.remember(f"The harbour cranes unload copper, {name}.")
-        world.app.get(LedgerServices).decisions.record(
+        world.app.get(DecisionActs).record(
             AGENT,
             draft(f"cranes {name}", "Cranes unload copper", rationale="The harbour is quiet."),
         )
@@ -134,9 +134,7 @@ def test_as_of_a_moment_what_held_then_is_found(world: World) -> None:
     say(world, "s1", "What do the cranes unload?", "Copper, since today.")
     new = world.remember("The cranes unload tin.")
     world.app.memories.invalidate(AGENT, old, "changed", new)
-    decided = world.app.get(LedgerServices).decisions.record(
-        AGENT, draft("cranes", "Cranes unload tin")
-    )
+    decided = world.app.get(DecisionActs).record(AGENT, draft("cranes", "Cranes unload tin"))
     found = world.app.combined.recall(
         AGENT, "what do the cranes unload", 10, WEIGHTS, TEXTS, selection=Selection(at=then)
     )
@@ -153,7 +151,7 @@ def test_what_came_later_is_not_given_as_of_a_moment(world: World) -> None:
     world.clock.turn(60)
     world.remember("The cranes unload tin.")
     say(world, "s2", "What do the cranes unload?", "Tin, since today.")
-    world.app.get(LedgerServices).decisions.record(AGENT, draft("cranes", "Cranes unload tin"))
+    world.app.get(DecisionActs).record(AGENT, draft("cranes", "Cranes unload tin"))
     caller = in_call(AGENT, notes={})
     found = world.app.combined.recall(
         caller, "a recipe for tomato soup", 10, WEIGHTS, TEXTS, selection=Selection(at=then)
@@ -163,12 +161,10 @@ def test_what_came_later_is_not_given_as_of_a_moment(world: World) -> None:
 
 
 def test_a_decision_held_until_another_took_its_place(world: World) -> None:
-    old = world.app.get(LedgerServices).decisions.record(
-        AGENT, draft("cranes", "Cranes unload copper")
-    )
+    old = world.app.get(DecisionActs).record(AGENT, draft("cranes", "Cranes unload copper"))
     then = world.clock.now
     world.clock.turn(60)
-    new = world.app.get(LedgerServices).decisions.supersede(
+    new = world.app.get(DecisionActs).supersede(
         AGENT, [old.id], draft("cranes", "Cranes unload tin")
     )
     held = Selection(at=then)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from minutebook.app import App
 from minutebook.disk.atomic_file import new_file
 from minutebook.disk.encryption import encrypting
 from minutebook.domain import policy
@@ -13,16 +14,16 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Forbidden, InvalidInput
 from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
+from minutebook.domain.rights.roots import Roots
 from minutebook.domain.writing.decision_drafts import authorship_of
 from minutebook.features.archives.archive_file import ArchiveWriter, JournalWriter, reading
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode, Owner
 from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths
 from minutebook.features.archives.importing import HEARD_EVERY, Import, Imported, verified
+from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.places import data_directory
 from minutebook.services.access.visibility import VisibleMoment
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.maintenance.data_directory import DataDirectory
 
 EXPORT, IMPORT = "export", "import"
 
@@ -43,24 +44,15 @@ class Archives:
     A file in the data directory of an encrypted store is encrypted; one elsewhere is for others to read.
     """
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        mentions: Mentions,
-        rebuilds: Rebuilds,
-        paths: ArchivePaths,
-        directory: DataDirectory,
-    ) -> None:
-        self._directory = directory
-        self._infrastructure = infrastructure
-        self._store = infrastructure.records
-        self._trail = infrastructure.trail
-        self._embeddings = infrastructure.embeddings
-        self._mentions = mentions
-        self._rebuilds = rebuilds
-        self._paths = paths
-        self._clock = infrastructure.clock
-        self._rules = infrastructure.rules
+    def __init__(self, app: App) -> None:
+        self._directory = data_directory(app.settings)
+        self._infrastructure = app.infrastructure
+        self._store, self._trail = app.infrastructure.records, app.trail
+        self._embeddings, self._mentions = app.embeddings, app.mentions
+        self._rebuilds = app.get(Rebuilds)
+        settings = app.settings.of(ArchiveSettings)
+        self._paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, app.home))
+        self._clock, self._rules = app.clock, app.rules
 
     def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
         """Write the records of some kinds that the caller may see to a new file below the allowed folders.

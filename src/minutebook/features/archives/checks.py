@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from minutebook.app import App
-from minutebook.features.archives.copies.scheduled_backups import BackupState
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.copies.scheduled_backups import BackupState, scheduled_backups
 from minutebook.services.maintenance.doctor import Check, Finding
 
 BACK_UP = "`minutebook backup --rotate` makes one now"
@@ -12,9 +11,7 @@ BACK_UP = "`minutebook backup --rotate` makes one now"
 
 def checks(app: App) -> Iterable[Check]:
     """Yield the check of the backups that are made by schedule."""
-    yield Check(
-        "The backups", lambda: of_backups(app.get(ArchiveServices).scheduled_backups.state())
-    )
+    yield Check("The backups", lambda: of_backups(app.get(scheduled_backups).state()))
 
 
 def of_backups(state: BackupState) -> list[Finding]:

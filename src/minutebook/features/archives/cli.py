@@ -17,7 +17,6 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.records import Kind
-from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.server.logs import log_to_stderr
 
@@ -92,13 +91,14 @@ def _export_records(
     include_derived: bool,  # noqa: FBT001
 ) -> _Told:
     from minutebook.features.archives.archive_lines import JOURNAL, KINDS, OWN
+    from minutebook.features.archives.archives import Archives
 
     is_journal = form in _OF_CONTRACT
     kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
     if is_journal:
-        done = app.get(ArchiveServices).archives.export_journal_to(caller, path)
+        done = app.get(Archives).export_journal_to(caller, path)
     else:
-        done = app.get(ArchiveServices).archives.export_to(caller, kinds, path)
+        done = app.get(Archives).export_to(caller, kinds, path)
     chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
     lines = [f"Exported {counted(done.counts)} to {done.path}."]
     if chunks and kinds is OWN:
@@ -110,7 +110,9 @@ def _export_records(
 
 
 def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
-    exports = app.get(ArchiveServices).folder_exports
+    from minutebook.features.archives.exports.folder_exports import FolderExports
+
+    exports = app.get(FolderExports)
     done = (exports.notes if form == "markdown" else exports.tables)(caller, path)
     lines = [
         f"Exported {counted(done.counts)} to {done.path}: {count_of(done.changed, 'file')} written, "
@@ -126,7 +128,9 @@ def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
 
 
 def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
-    done = app.get(ArchiveServices).graph_exports.run(caller, path)
+    from minutebook.features.archives.exports.graph_exports import GraphExports
+
+    done = app.get(GraphExports).run(caller, path)
     lines = [f"Exported {counted(done.counts)} to {done.path}."]
     if done.left_out:
         lines.append(
@@ -151,6 +155,8 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     The file holds settings and secrets too; only you may read it. The setting `backup_every` has
     the daemon or server do what --rotate does by itself.
     """
+    from minutebook.features.archives.copies.backups import store_backups
+    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
     from minutebook.services.maintenance.data_directory import BACKUP
 
     if rotate is (path is not None):
@@ -158,11 +164,11 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     settings = load(options)
     with interruptible("Stopped. No file was written."), opened_here(options) as (app, caller):
         if path is None:
-            made = app.get(ArchiveServices).scheduled_backups.run(caller)
+            made = app.get(scheduled_backups).run(caller)
         else:
             path = path.absolute()
             path = path if path.suffix == BACKUP else path.with_name(f"{path.name}{BACKUP}")
-            made = app.get(ArchiveServices).backups.make(caller, path)
+            made = app.get(store_backups).make(caller, path)
     if made is None:
         echo("Another process is making a backup there.")
         return {"path": None}

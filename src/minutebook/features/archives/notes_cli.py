@@ -13,7 +13,6 @@ from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.archives.services import ArchiveServices
 
 if TYPE_CHECKING:
     from minutebook.features.archives.notes.note_sync import Deletion, NotesReport
@@ -53,18 +52,20 @@ def notes(
     beside it, as NAME.conflict-DATE.md. A note of a memory that was removed here is told and left as it is, but
     --again. Notes of entities, decisions and sessions are only shown.
     """
+    from minutebook.features.archives.notes.note_sync import NoteSync
+
     if watch and (as_json or again):
         raise InvalidInput("--again" if again else "--json", "does not go with --watch")
     with opened_here(options) as (app, caller):
         asked = _asking(deletions, can_ask=not watch and not as_json)
         if watch:
             _watch(
-                lambda hear: app.get(ArchiveServices).note_sync.watch(
+                lambda hear: app.get(NoteSync).watch(
                     caller, folder.absolute(), asked, hear, threading.Event()
                 )
             )
             return
-        done = app.get(ArchiveServices).note_sync.run(caller, folder.absolute(), asked, again=again)
+        done = app.get(NoteSync).run(caller, folder.absolute(), asked, again=again)
     shape = {**intake_shape(done), **{name: getattr(done, name) for name in _NAMED}}
     say(shape, _lines(done), as_json)
 

@@ -9,7 +9,6 @@ from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.archives.services import ArchiveServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,10 @@ class BackupReport:
 @operation()
 def backups(app: "App", caller: Caller) -> BackupReport:
     """Tell which backup is the last, and when the next is due."""
-    state, known = _services(app).scheduled_backups.state(), _services(app).backups.known()[:1]
+    from minutebook.features.archives.copies.backups import store_backups
+    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
+
+    state, known = app.get(scheduled_backups).state(), app.get(store_backups).known()[:1]
     path, at = known[0] if known else (None, None)
     return BackupReport(
         None if path is None else str(path),
@@ -33,13 +35,6 @@ def backups(app: "App", caller: Caller) -> BackupReport:
         state.next_at,
         None if state.failure is None else state.failure.reason,
     )
-
-
-def _services(app: "App") -> "ArchiveServices":
-    # A command that only asks for operations need not import what does them.
-    from minutebook.features.archives.services import ArchiveServices
-
-    return app.get(ArchiveServices)
 
 
 OPERATIONS = (backups,)

@@ -7,18 +7,19 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import may_read_metrics
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.copies.backups import store_backups
+from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
 
 
 def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
     """Return the known backups, to callers that answer for the whole store."""
     if not may_read_metrics(caller, admins_only=True):
         return None
-    archives = app.get(ArchiveServices)
+    scheduled = app.get(scheduled_backups)
     return {
-        "backups": archives.backups.known(),
-        "state": archives.scheduled_backups.state(),
-        "may_back_up": archives.scheduled_backups.is_possible,
+        "backups": app.get(store_backups).known(),
+        "state": scheduled.state(),
+        "may_back_up": scheduled.is_possible,
     }
 
 
@@ -29,5 +30,5 @@ def back_up(app: App, caller: Caller) -> str:
             "it holds all organizations; its owner may, and an admin's token that is held to none"
         )
         raise Forbidden("back up the store", reason)
-    made = app.get(ArchiveServices).scheduled_backups.run(caller)
+    made = app.get(scheduled_backups).run(caller)
     return f"/health?done={'backup' if made else 'busy'}#backups"

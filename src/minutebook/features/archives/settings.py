@@ -1,11 +1,13 @@
 """Where archives are written and read, and which backups are made."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from minutebook.config import Settings
 from minutebook.config.kinds import COUNT, FOLDER, ROOTS, at_least, setting
-from minutebook.domain.rights.roots import NamedRoots
+from minutebook.domain.filters import default_organization
+from minutebook.domain.rights.roots import NamedRoots, Roots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,3 +45,11 @@ class ArchiveSettings(Settings):
     def scheduled_backups(self) -> Path:
         """The folder of the backups that are made by schedule."""
         return self.backup_folder or self.backups
+
+
+def copies(settings: Settings) -> Iterable[Path]:
+    """Yield the folders in which archives and backups are written."""
+    own = settings.of(ArchiveSettings)
+    archives = Roots(own.archive_roots, default_organization(settings.caller())).all()
+    yield from archives or (own.backups,)
+    yield own.scheduled_backups

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, open_organizations
@@ -26,8 +27,8 @@ MOST_HELD = 200_000
 class TrailProving:
     """Proves the trails of a caller's organizations."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.store
 
     def prove(
         self, caller: Caller, noted: Sequence[Head] = (), key: str | None = None

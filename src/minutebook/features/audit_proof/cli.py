@@ -281,9 +281,9 @@ def default_key(home: Path) -> Path:
 
 
 def _sign(app: "App", caller: Caller, *, accept: bool) -> None:
-    from minutebook.features.audit_proof.services import ProofServices
+    from minutebook.features.audit_proof.signing import head_signing
 
-    refused = app.get(ProofServices).signing.sign(caller, accept=accept)
+    refused = app.get(head_signing).sign(caller, accept=accept)
     for each in refused:
         warn(
             f"The trail of {each.organization} was not signed: it does not continue the end that was "

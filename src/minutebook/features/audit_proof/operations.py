@@ -13,7 +13,6 @@ from minutebook.operations.operation import is_at_keyboard, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.audit_proof.services import ProofServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +66,14 @@ def prove(app: "App", caller: Caller, noted: Sequence[Head], key: str | None) ->
 
     For somebody at this machine, what its key signed last must be there, too.
     """
+    from minutebook.features.audit_proof.audit_proof import TrailProving
+    from minutebook.features.audit_proof.signing import head_signing
+
     ends = [_of_caller(caller, each) for each in noted]
     if is_at_keyboard(caller):
-        ends += _services(app).signing.last_signed().values()
-        key = key or _services(app).signing.public_key()
-    return _services(app).proving.prove(caller, ends, key)
+        ends += app.get(head_signing).last_signed().values()
+        key = key or app.get(head_signing).public_key()
+    return app.get(TrailProving).prove(caller, ends, key)
 
 
 def _of_caller(caller: Caller, noted: Head) -> Head:
@@ -80,13 +82,6 @@ def _of_caller(caller: Caller, noted: Head) -> Head:
     if caller.organization is None:
         raise InvalidInput("--noted", "needs --organization: whose trail it is the end of")
     return replace(noted, organization=caller.organization)
-
-
-def _services(app: "App") -> "ProofServices":
-    # A command that only asks for operations need not import what does them.
-    from minutebook.features.audit_proof.services import ProofServices
-
-    return app.get(ProofServices)
 
 
 OPERATIONS = (entries, heads, prove)

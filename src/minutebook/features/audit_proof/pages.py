@@ -1,12 +1,13 @@
 """The proof of the trail, on a page."""
 
-from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.pages.frame.page import Page, Pages, View, Visit
 
 
 def prove(visit: Visit) -> Page:
     """Verify the trail of each organization, entry by entry. Raises Forbidden as the page of the trail does."""
-    proofs = visit.app.get(ProofServices).proving.prove(visit.caller)
+    from minutebook.features.audit_proof.audit_proof import TrailProving
+
+    proofs = visit.app.get(TrailProving).prove(visit.caller)
     return Page("audit_proof/proof.html", {"proofs": proofs})
 
 

@@ -1,13 +1,15 @@
 """Signing where trails end, with a key that the data directory does not hold."""
 
 import json
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from minutebook.app import App
 from minutebook.disk.atomic_file import replace_file
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
@@ -23,13 +25,17 @@ from minutebook.features.audit_proof.head_signatures import (
     signed_text,
     subject_of,
 )
+from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.features.audit_proof.trail_key import beside, fits, private_key, public_text
+from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from minutebook.services.access.audit import Trail
     from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
 
 SEEN_SUFFIX = ".signed"
 """Where beside a key stands which ends it signed last, by organization."""
@@ -184,3 +190,25 @@ def _ends_in(path: Path) -> dict[str, Head]:
             "it cannot be read; compare the trail with heads noted elsewhere, then remove the file"
         )
         raise Conflict(str(path), reason) from error
+
+
+def head_signing(app: App) -> HeadSigning:
+    """Return the signing with the key that the settings name, if they name one."""
+    key = app.settings.of(ProofSettings).audit_key
+    return HeadSigning(app.infrastructure.store, app.trail, key)
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job that signs the trails that have grown, if a key is set."""
+    signing = app.get(head_signing)
+
+    def sign(caller: Caller) -> None:
+        for each in signing.sign(caller):
+            broken = f"entry {each.broken.number}: {each.broken.reason}"
+            if (each.organization, broken) not in warned:
+                warned.add((each.organization, broken))
+                log.warning("the trail of %s is not signed any more: %s", each.organization, broken)
+
+    warned: set[tuple[str, str]] = set()
+    if signing.is_on:
+        yield Job("signatures", sign, "the trail cannot be signed")

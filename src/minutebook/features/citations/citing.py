@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from minutebook.app import App
 from minutebook.domain.records import Decision, Kind, Memory, Record, Summary, Turn
 from minutebook.domain.writing.edited_files import EditedFiles
 from minutebook.domain.writing.turns import turns_of
 from minutebook.features.citations.rows import CitationRows, RecordName
 from minutebook.features.citations.texts import CitingText, citing_text
-from minutebook.store.protocol import Store
 
 LONGEST = 20_000
 """Characters of a text that are read for citations."""
@@ -43,9 +43,9 @@ class CitingRecord:
 class CitingRecords:
     """Returns records as they cite code, as of when a person last confirmed them."""
 
-    def __init__(self, store: Store, rows: CitationRows) -> None:
-        self._store = store
-        self._rows = rows
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.store
+        self._rows = CitationRows(app.infrastructure.database)
 
     def of(self, organization: str, records: Iterable[Record]) -> list[CitingRecord]:
         """Return those records of an organization that may cite code."""

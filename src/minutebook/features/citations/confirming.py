@@ -1,5 +1,6 @@
 """Confirm decisions and summaries: they cite the code as it is now."""
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
@@ -7,16 +8,14 @@ from minutebook.domain.records import Decision, Entry, Kind, Record, Summary
 from minutebook.domain.trust.acts import CONFIRM
 from minutebook.domain.trust.trail import DONE, UNDO
 from minutebook.features.citations.rows import CitationRows
-from minutebook.services.infrastructure import Infrastructure
 
 
 class Confirmations:
     """Keeps the last confirmation of each decision and summary; earlier ones are read from the trail."""
 
-    def __init__(self, infrastructure: Infrastructure, rows: CitationRows) -> None:
-        self._store = infrastructure.store
-        self._trail = infrastructure.trail
-        self._rows = rows
+    def __init__(self, app: App) -> None:
+        self._store, self._trail = app.infrastructure.store, app.trail
+        self._rows = CitationRows(app.infrastructure.database)
 
     def confirm(self, caller: Caller, record: Decision | Summary) -> None:
         """Say that a record holds. Raises Refused if the caller may not write to it."""

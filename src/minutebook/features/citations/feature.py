@@ -5,14 +5,13 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="citations",
     needs=("code",),
-    services=".services:CitationServices",
     tables=".tables:TABLES",
     operations=".operations:OPERATIONS",
-    jobs=".services:jobs",
+    jobs=".verdicts:jobs",
     on_write=".absent:note_absent",
     undo=".undoing:undoing",
-    on_hits={"cited": ".services:verdicts"},
-    on_repair=".services:judge_anew",
+    on_hits={"cited": ".verdicts:notes"},
+    on_repair=".verdicts:judge_anew",
     options={"remember": ".given:IN_METADATA", "decide": ".given:IN_CONSEQUENCES"},
     commands={"Code": {".cli": ("check",)}},
 )

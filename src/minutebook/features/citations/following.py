@@ -36,7 +36,7 @@ class Follower:
     ) -> None:
         self._store = infrastructure.store
         self._locks = infrastructure.locks
-        self._marks = ProgramMarks(infrastructure.store.database)
+        self._marks = ProgramMarks(infrastructure.database)
         self._name = name
         self._on_changes = on_changes
         self._version = version

@@ -29,9 +29,9 @@ MOST_SESSIONS = 200
 @operation("knowledge", is_long=True)
 def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) -> list[CitingText]:
     """Return the memories, decisions and summaries of a folder that may cite code, newest first."""
-    from minutebook.features.citations.services import CitationServices
+    from minutebook.features.citations.citing import CitingRecords
 
-    citing = app.get(CitationServices).citing
+    citing = app.get(CitingRecords)
     views = app.infrastructure.records.seen_by(in_folder(caller, folder))
     found = []
     for view in views:

@@ -5,12 +5,13 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
 from minutebook.domain.trust.acts import CONFIRM
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.features.citations.services import CitationServices
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return the way to take the confirmations of an act back; None if it confirmed nothing."""
-    confirmations = app.get(CitationServices).confirmations
+    from minutebook.features.citations.confirming import Confirmations
+
+    confirmations = app.get(Confirmations)
     confirmed = [each for each in act.entries if each.act == CONFIRM]
     if not confirmed:
         return None

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
@@ -18,8 +19,8 @@ from minutebook.features.citations.rows import CitationRows, JudgedRecord, Recor
 from minutebook.features.citations.telling import note_on, worst_of
 from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees, tree_around
 from minutebook.services.access.visibility import View
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.search.hit_notes import HitNote
+from minutebook.services.jobs import Job
+from minutebook.services.search.hit_notes import HitNote, HitNoter
 from minutebook.store.values import Change
 
 log = logging.getLogger(__name__)
@@ -40,14 +41,11 @@ AT_ONCE = 50
 class Citations:
     """Judges the citations of records, in the background and when somebody asks; one work tree at a time."""
 
-    def __init__(
-        self, infrastructure: Infrastructure, rows: CitationRows, citing: CitingRecords
-    ) -> None:
-        self._store = infrastructure.store
-        self._records = infrastructure.records
-        self._rows = rows
-        self._citing = citing
-        self._follower = Follower(infrastructure, "citations", self._on_changes)
+    def __init__(self, app: App) -> None:
+        self._store, self._records = app.infrastructure.store, app.infrastructure.records
+        self._rows = CitationRows(app.infrastructure.database)
+        self._citing = app.get(CitingRecords)
+        self._follower = Follower(app.infrastructure, "citations", self._on_changes)
         self._judging = threading.Lock()
         self._pending: dict[tuple[str, str], Future[list[JudgedRecord]]] = {}
         self._resting: dict[str, float] = {}
@@ -251,3 +249,20 @@ class Citations:
     def _read(self, organization: str, names: Iterable[RecordName]) -> list[CitingRecord]:
         found = (self._store.get(CLASSES[kind], organization, id) for kind, id in names)
         return self._citing.of(organization, filter(None, found))
+
+
+def notes(app: App) -> HitNoter:
+    """Return the function that gives the verdicts on hits."""
+    return app.get(Citations).notes
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job that judges new records, and those that cite changed code."""
+    citations = app.get(Citations)
+    citations.wait = WAIT
+    yield Job("citations", citations.follow, "citations were not judged")
+
+
+def judge_anew(app: App, caller: Caller) -> None:
+    """Judge all citations again."""
+    app.get(Citations).judge_anew(caller)

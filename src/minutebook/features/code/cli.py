@@ -38,7 +38,7 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
     Honours .gitignore and .memoryignore. Ctrl-C ends it at any time: what was done stays, and the
     next run goes on from there.
     """
-    from minutebook.features.code.services import CodeServices
+    from minutebook.features.code.projects import Projects
 
     with made_here(options) as (app, caller):
         app.start()
@@ -50,9 +50,7 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
             bar("Indexing", hidden=as_json) as progress,
         ):
             reporting = in_call(caller, progress=progress)
-            indexed = app.get(CodeServices).projects.index(
-                reporting, str(path.expanduser().absolute()), None
-            )
+            indexed = app.get(Projects).index(reporting, str(path.expanduser().absolute()), None)
         state = indexed.progress
         project = state.project
         skipped = sum(project.skipped.values())
@@ -77,16 +75,16 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
 
 def _stay(app: "App", project: Project) -> None:
     """Watch a project until Ctrl-C."""
+    from minutebook.features.code.watching import Watching
+
     warn(f"Watching {project.path}. Ctrl-C ends it.")
 
     def changed(each: Project) -> None:
         warn(f"{app.clock():%H:%M:%S}  read what changed in {each.id}")
 
-    from minutebook.features.code.services import CodeServices
-
-    app.get(CodeServices).watching.watch(project, changed)
+    app.get(Watching).watch(project, changed)
     try:
-        app.get(CodeServices).watching.join(project)
+        app.get(Watching).join(project)
     except KeyboardInterrupt:
         warn("")
 

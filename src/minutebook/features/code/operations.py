@@ -9,7 +9,6 @@ from minutebook.operations.operation import check_range, is_at_keyboard, operati
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.code.services import CodeServices
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,10 @@ def search_code(
     language: str | None = None,
 ) -> list[FoundChunk]:
     """Find code by its purpose or its name."""
+    from minutebook.features.code.search import CodeSearch
+
     check_range("limit", limit, 50)
-    found = _services(app).code_search.search(
-        caller, query, limit, project=project, language=language
-    )
+    found = app.get(CodeSearch).search(caller, query, limit, project=project, language=language)
     return [FoundChunk(each.chunk, each.score, each.relevance) for each in found]
 
 
@@ -50,10 +49,9 @@ class IndexedProject:
 @operation("knowledge")
 def projects(app: "App", caller: Caller) -> list[IndexedProject]:
     """List the projects that are indexed; where they lie is for people at this machine."""
-    found = [
-        _services(app).projects.progress(caller, each.id)
-        for each in _services(app).projects.all(caller)
-    ]
+    from minutebook.features.code.projects import Projects
+
+    found = [app.get(Projects).progress(caller, each.id) for each in app.get(Projects).all(caller)]
     return [
         IndexedProject(
             each.project if is_at_keyboard(caller) else replace(each.project, path=""),
@@ -67,14 +65,9 @@ def projects(app: "App", caller: Caller) -> list[IndexedProject]:
 @operation("knowledge", writes=True)
 def delete_project(app: "App", caller: Caller, id: str) -> int:
     """Forget a project and its chunks; return how many chunks."""
-    return _services(app).projects.delete(caller, id)
+    from minutebook.features.code.projects import Projects
 
-
-def _services(app: "App") -> "CodeServices":
-    # A command that only asks for operations need not import what does them.
-    from minutebook.features.code.services import CodeServices
-
-    return app.get(CodeServices)
+    return app.get(Projects).delete(caller, id)
 
 
 OPERATIONS = (search_code, projects, delete_project)

@@ -4,11 +4,12 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, Progress, anywhere
 from minutebook.domain.errors import (
@@ -33,11 +34,12 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.rights.redaction import REASON
 from minutebook.domain.rights.roots import Roots
+from minutebook.feature import loaded
 from minutebook.features.code.chunking.files import check_root, check_root_below
 from minutebook.features.code.eta import Pace
 from minutebook.features.code.indexing import BATCH, Indexing
+from minutebook.features.code.settings import CodeSettings
 from minutebook.services.access.visibility import View, everything_in
-from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.named_locks import Held
 
 log = logging.getLogger(__name__)
@@ -82,21 +84,14 @@ class Indexed:
 class Projects:
     """The use cases around projects of code."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        roots: Roots,
-        read: Callable[[Project], object] = lambda project: None,
-    ) -> None:
-        self._infrastructure = infrastructure
-        self._store = infrastructure.store
-        self._records = infrastructure.records
-        self._embeddings = infrastructure.embeddings
-        self._trail = infrastructure.trail
-        self._locks = infrastructure.locks
-        self._roots = roots
-        self._read = read
-        self._clock = infrastructure.clock
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._infrastructure = app.infrastructure
+        self._store, self._records = app.infrastructure.store, app.infrastructure.records
+        self._embeddings, self._trail = app.embeddings, app.trail
+        self._locks = app.infrastructure.locks
+        self._roots = Roots(app.settings.of(CodeSettings).index_roots, app.home)
+        self._clock = app.clock
         self._paces: dict[tuple[str, str, type[File | CodeChunk]], Pace] = {}
         self._indexing: set[str] = set()
         self._all_asked_at = -math.inf
@@ -341,7 +336,8 @@ class Projects:
         try:
             read = run.run()
             self._note_vectors(read)
-            self._read(read)
+            for reading in loaded("on_index"):
+                reading(self._app, read)
         except Conflict:
             raise
         except MinutebookError as error:

@@ -6,11 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import CodeChunk, IndexState, Kind, Project
 from minutebook.features.code.projects import IndexingProgress, Projects
-from minutebook.services.access.visibility import Records, View
+from minutebook.services.access.visibility import View
 
 _KEPT = 500
 """Projects whose languages are remembered, at most."""
@@ -60,9 +61,9 @@ class Lines:
 class CodeReading:
     """Reads projects and files as they were indexed."""
 
-    def __init__(self, store: Records, projects: Projects) -> None:
-        self._store = store
-        self._projects = projects
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.records
+        self._projects = app.get(Projects)
         self._lock = threading.Lock()
         self._languages: dict[tuple[str, str, datetime], tuple[str, ...]] = {}
 

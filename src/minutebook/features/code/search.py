@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
@@ -19,8 +20,8 @@ from minutebook.search.answerability import (
 from minutebook.search.fusion import Fused, FusedHit, Signal, minmax
 from minutebook.search.text import TextQuery, length_in_words, parse_query, words
 from minutebook.search.verdict import Verdict, verdict_of
-from minutebook.services.access.visibility import Records, View
-from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.services.access.visibility import View
+from minutebook.services.embeddings import QueryEmbedding
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.recall import Selection
@@ -67,9 +68,9 @@ class CodeSearch:
     source = Source.CODE
     is_behind = False
 
-    def __init__(self, store: Records, embeddings: Embeddings) -> None:
-        self._store = store
-        self._signals = Retriever(store, embeddings)
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.records
+        self._signals = Retriever(self._store, app.embeddings)
 
     def ranked(
         self,

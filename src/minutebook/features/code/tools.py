@@ -10,8 +10,9 @@ from minutebook.contracts.knowledge import shapes
 from minutebook.domain.caller import Caller
 from minutebook.domain.instants import rfc3339
 from minutebook.feature import loaded
-from minutebook.features.code.projects import IndexingProgress
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import IndexingProgress, Projects
+from minutebook.features.code.search import CodeSearch
+from minutebook.features.code.watching import Watching
 from minutebook.services.access.provenance import attribute
 
 Shape = dict[str, Any]
@@ -19,10 +20,10 @@ Shape = dict[str, Any]
 
 def index_project(app: App, caller: Caller, path: str, watch: bool) -> Shape:  # noqa: FBT001
     """Read the changes in a folder of code."""
-    indexed = app.get(CodeServices).projects.index(caller, path)
+    indexed = app.get(Projects).index(caller, path)
     project = indexed.progress.project
     if watch:
-        app.get(CodeServices).watching.watch(project)
+        app.get(Watching).watch(project)
     shape: Shape = {
         "project_id": project.id,
         "files_indexed": project.indexed_files,
@@ -37,7 +38,7 @@ def search_code(
     app: App, caller: Caller, query: str, limit: int, project_id: str | None = None
 ) -> Shape:
     """Rank chunks of code by meaning and words, with the reasons for lines and definitions in the query."""
-    found = app.get(CodeServices).code_search.search(caller, query, limit, project=project_id)
+    found = app.get(CodeSearch).search(caller, query, limit, project=project_id)
     attribute(caller, (each.chunk for each in found))
     beside = [
         each for tell in loaded("beside_code") for each in tell(app, caller, query, project_id)
@@ -70,7 +71,7 @@ def search_code(
 
 def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
     """Tell how far a project's index is."""
-    progress = app.get(CodeServices).projects.progress(caller, project_id)
+    progress = app.get(Projects).progress(caller, project_id)
     project = progress.project
     shape: Shape = {
         "project_id": project.id,
@@ -87,13 +88,13 @@ def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
 
 def list_projects(app: App, caller: Caller) -> Shape:
     """Return every project."""
-    names = [project.id for project in app.get(CodeServices).projects.all(caller)]
+    names = [project.id for project in app.get(Projects).all(caller)]
     return {"projects": names, "count": len(names)}
 
 
 def delete_project(app: App, caller: Caller, project_id: str) -> Shape:
     """Forget a project and its chunks."""
-    return {"chunks_deleted": app.get(CodeServices).projects.delete(caller, project_id)}
+    return {"chunks_deleted": app.get(Projects).delete(caller, project_id)}
 
 
 OPERATIONS: Mapping[str, Operation] = {

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path, PurePath
 
+from minutebook.app import App
 from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
 from minutebook.domain.records import Project
 from minutebook.features.code.projects import Projects
 from minutebook.services.jobs import stopping
-from minutebook.store.named_locks import NamedLocks
 
 log = logging.getLogger(__name__)
 
@@ -32,10 +32,12 @@ Changed = Callable[[Project], None]
 class Watching:
     """One watcher a project, however many processes ask; the others stand by for it."""
 
-    def __init__(self, projects: Projects, locks: NamedLocks, stop: threading.Event) -> None:
-        self._projects = projects
-        self._locks = locks
-        self._stop = stop
+    def __init__(self, app: App) -> None:
+        self._projects, self._locks, self._stop = (
+            app.get(Projects),
+            app.infrastructure.locks,
+            app.stopping,
+        )
         self._guard = threading.Lock()
         self._watchers: dict[tuple[str, str], threading.Thread] = {}
 

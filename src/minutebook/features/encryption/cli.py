@@ -25,7 +25,7 @@ def encrypt(options: dict[str, str], new_key: bool, off: bool) -> dict[str, obje
     are Git repositories, settings and the model stay plain.
     """
     from minutebook.disk.keys import place_of
-    from minutebook.features.encryption.services import encryption_of
+    from minutebook.features.encryption.encryption import encryption_of
 
     if new_key and off:
         raise InvalidInput("--off", "or --new-key may be given, not both")

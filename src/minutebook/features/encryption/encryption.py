@@ -2,17 +2,21 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutebook.app import App
+from minutebook.config import Settings
 from minutebook.disk.atomic_file import replacing, scratch_folder, sync_folder, sync_tree
 from minutebook.disk.encryption import Key, decrypting, encrypting, key_id_of
-from minutebook.disk.keys import KeyPlace, check_outside
+from minutebook.disk.keys import KeyPlace, check_outside, place_of
 from minutebook.domain.errors import StoreError
 from minutebook.domain.reason import Reason, of_system
-from minutebook.places import backups_of
+from minutebook.places import backups_of, data_directory
+from minutebook.places import sync_folder as folder_of_sync
 from minutebook.services.maintenance.data_directory import ARCHIVE, ASIDE, BACKUP, DataDirectory
+from minutebook.services.maintenance.doctor import Check, Finding
 from minutebook.store.sqlite import encryption as database
 
 _ON_SERVER = Reason(
@@ -168,3 +172,16 @@ class Encryption:
 def _key_id_of(path: Path) -> str | None:
     """Return the id of the key of a file, also of a database; None if it is plain."""
     return key_id_of(path) or database.key_id_of(path)
+
+
+def encryption_of(settings: Settings) -> Encryption:
+    """Return the encryption of the data directory of these settings."""
+    return Encryption(data_directory(settings), place_of(settings.key), folder_of_sync(settings))
+
+
+def checks(app: App) -> Iterable[Check]:
+    """Yield the check for plain files in an encrypted directory."""
+    faults = encryption_of(app.settings).faults
+    yield Check(
+        "The encryption", lambda: [Finding(f"{each}.", remedy) for each, remedy in faults()]
+    )

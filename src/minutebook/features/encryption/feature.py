@@ -6,6 +6,6 @@ FEATURE = Feature(
     name="encryption",
     status=".status:status",
     operations=".operations:OPERATIONS",
-    checks=".services:checks",
+    checks=".encryption:checks",
     commands={"Take out and bring in": {".cli": ("encrypt",)}},
 )

@@ -28,7 +28,7 @@ def encryption(app: "App", caller: Caller) -> EncryptionReport:
 
 def _encryption(app: "App") -> "Encryption":
     # A command that only asks for operations need not import what does them.
-    from minutebook.features.encryption.services import encryption_of
+    from minutebook.features.encryption.encryption import encryption_of
 
     return encryption_of(app.settings)
 

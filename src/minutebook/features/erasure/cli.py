@@ -14,7 +14,6 @@ from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind, Record
-from minutebook.features.erasure.services import ErasureServices
 
 if TYPE_CHECKING:
     from minutebook.features.erasure.erasing import Erased, ErasureSearch
@@ -75,12 +74,13 @@ def erase(
     trail keeps who erased what, when and why, without a word of it. Exits with 1 if something is left.
     """
     from minutebook.api.here import Here
+    from minutebook.features.erasure.erasing import Erasing
     from minutebook.features.erasure.selection import Choice
 
     chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
     with opened_here(options) as (app, caller):
         _check_chosen(chosen, dry_run)
-        caller, erasing = in_call(caller, reason=reason or ""), app.get(ErasureServices).erasing
+        caller, erasing = in_call(caller, reason=reason or ""), app.get(Erasing)
         if texts is not None:
             checked = erasing.check(caller, text_in(texts.read(), "--check").splitlines())
             say(_shape_of(checked), _lines_of(checked), as_json)

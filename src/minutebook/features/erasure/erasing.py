@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from minutebook.app import App
 from minutebook.disk.encryption import Keys
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -31,10 +32,10 @@ from minutebook.features.erasure.order import Order, Orders
 from minutebook.features.erasure.selection import Choice, ErasureSelection
 from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
 from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
-from minutebook.services.access.erased import ErasedCopies, decisions_among, forget_erased
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.places import backups_of, data_directory
+from minutebook.services.access.erased import decisions_among, forget_erased
 from minutebook.services.access.visibility import narrowed, owned_by
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.sql.side_words import SideRow, SideWords
 
 _BATCH = 1000
@@ -86,27 +87,23 @@ class Erased:
 class Erasing:
     """Erases records; an erasure cut short by a kill is noted until it is done."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        selection: ErasureSelection,
-        supersession: Supersession,
-        outside: Sequence[ErasedCopies],
-        ledger_texts: LedgerTexts,
-        whereabouts: ErasurePlaces,
-    ) -> None:
-        self._store = infrastructure.store
-        self._trail = infrastructure.trail
-        self._locks = infrastructure.locks
-        self._rules = infrastructure.rules
-        self._clock = infrastructure.clock
-        self._selection = selection
-        self._supersession = supersession
-        self._outside = outside
-        self._ledger_texts = ledger_texts
-        self._where = whereabouts
-        self._orders = Orders(whereabouts.home)
-        self._side_words = SideWords(self._store.database)
+    def __init__(self, app: App) -> None:
+        self._store, self._trail = app.infrastructure.store, app.trail
+        self._locks = app.infrastructure.locks
+        self._rules, self._clock = app.rules, app.clock
+        self._selection = ErasureSelection(app)
+        self._supersession = app.supersession
+        self._outside = [of(app) for of in loaded("erased_copies")]
+        self._ledger_texts = app.get(LedgerTexts)
+        directory, home = data_directory(app.settings), app.settings.home
+        self._where = ErasurePlaces(
+            home,
+            (app.settings.of(LedgerSettings).ledgers, *directory.derived, *directory.copies),
+            lambda: [] if directory.is_on_server else backups_of(directory),
+            directory.keys,
+        )
+        self._orders = Orders(home)
+        self._side_words = SideWords(app.infrastructure.database)
 
     def unfinished(self) -> Order | None:
         """Return the erasure that a kill cut short, or None. Raises StoreError if its note is damaged."""

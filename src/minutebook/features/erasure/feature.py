@@ -5,8 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="erasure",
     needs=("ledger",),
-    services=".services:ErasureServices",
-    checks=".services:checks",
+    checks=".order:checks",
     undo=".undoing:undoing",
     commands={"Look after it": {".cli": ("erase",)}},
 )

@@ -1,13 +1,16 @@
 """An erasure under way, noted on the disk until it is done: which records, and nothing of their texts."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from minutebook.app import App
 from minutebook.disk.atomic_file import replace_file, sync_folder
 from minutebook.domain.errors import StoreError
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import Key, Kind
+from minutebook.services.maintenance.doctor import Check, Finding
 
 NAME = ".erasing.json"
 """The file in the data directory that says that an erasure is not done; backups leave it out."""
@@ -63,3 +66,15 @@ class Orders:
             sync_folder(self._path.parent)
         except OSError as error:
             raise StoreError(of_system(self._path, error)) from error
+
+
+def checks(app: App) -> Iterable[Check]:
+    """Yield the check for an erasure that was cut short."""
+    yield Check("The erasure", lambda: _of_order(Orders(app.settings.home)))
+
+
+def _of_order(orders: Orders) -> list[Finding]:
+    if orders.read() is None:
+        return []
+    finding = "An erasure was cut short: what it was about may still be there"
+    return [Finding(finding, "run `minutebook erase --resume`")]

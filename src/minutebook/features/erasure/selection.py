@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import InvalidInput, NotFound
@@ -21,7 +22,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import words
-from minutebook.services.access.visibility import Records, View
+from minutebook.services.access.visibility import View
 from minutebook.store.sql.side_words import SideRow, SideWords, document_of
 
 ERASABLE: tuple[type[Record], ...] = (
@@ -60,9 +61,9 @@ class Choice:
 class ErasureSelection:
     """Finds the chosen records among those a person may see, soft-deleted memories included."""
 
-    def __init__(self, store: Records, side_words: SideWords) -> None:
-        self._store = store
-        self._side_words = side_words
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.records
+        self._side_words = SideWords(app.infrastructure.database)
 
     def find(self, caller: Caller, choice: Choice) -> list[Record]:
         """Return the chosen records, with the proposals of decisions.

@@ -21,7 +21,6 @@ from minutebook.domain.writing.validity import holds_at
 from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.standing import standing
 from minutebook.features.hooks.taken_back import is_taken_back
-from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import LINES_OF_FACTS, open_ends
 from minutebook.features.summarizer.session_facts import is_settled
@@ -123,9 +122,12 @@ class HookContexts:
     """Chooses the unasked briefs for sessions of clients, by the rule of `domain/trust/doors.py`."""
 
     def __init__(self, app: App) -> None:
+        from minutebook.features.ledger.decisions import DecisionActs
+        from minutebook.features.ledger.proposals import Proposals
+
         self._memories, self._doors, self._notes = app.memories, app.doors, app.hit_notes
-        self._decisions = app.get(LedgerServices).decisions
-        self._proposals = app.get(LedgerServices).proposals
+        self._decisions = app.get(DecisionActs)
+        self._proposals = app.get(Proposals)
         self._sessions, self._summaries = app.sessions, app.summaries
         self._combined, self._embedding = app.combined, app.embedding
         self._sources = [each for each in app.recall_sources if each is not Source.COMMIT]

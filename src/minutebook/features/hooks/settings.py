@@ -1,4 +1,4 @@
-"""What hooks tell an agent, and where they keep still."""
+"""How much hooks tell an agent, and where they tell nothing."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from minutebook.invocation import HOOK_WAIT
 
 @dataclass(frozen=True, kw_only=True)
 class HookSettings(Settings):
-    """What hooks tell an agent, and where they keep still."""
+    """How much hooks tell an agent, and where they tell nothing."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("hook_relevance",)
 

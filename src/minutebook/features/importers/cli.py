@@ -17,7 +17,6 @@ from minutebook.config import Settings
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.places import found_here, usual_place
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
@@ -114,6 +113,7 @@ def _import_archive(
     as_json: bool,  # noqa: FBT001
 ) -> None:
     from minutebook.features.archives.archive_lines import Mode
+    from minutebook.features.archives.archives import Archives
 
     mode = Mode.REPLACE if replace else Mode.MERGE
     with (
@@ -122,9 +122,7 @@ def _import_archive(
         bar("Importing", hidden=False) as progress,
     ):
         asks = in_call(caller, progress=progress)
-        outcome = app.get(ArchiveServices).archives.import_from(
-            asks, path.resolve(), mode, is_own=own, again=again
-        )
+        outcome = app.get(Archives).import_from(asks, path.resolve(), mode, is_own=own, again=again)
     displaced = {"displaced": dict(outcome.displaced), "claimed": dict(outcome.claimed)}
     say({**intake_shape(outcome), **displaced}, _archive_lines(outcome), as_json)
 

@@ -6,15 +6,13 @@ from minutebook.app import App
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.lineage import Rule
 from minutebook.features.ledger.repositories import Ledgers
-from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.maintenance.doctor import Check, Finding
 
 
 def checks(app: App) -> Iterable[Check]:
     """Yield the checks of the ledgers and of the secret that accepts proposals."""
-    parts = app.get(LedgerServices)
-    yield Check("The ledger", lambda: _of_ledgers(parts.ledgers))
-    yield Check("The secret", lambda: _of_secret(parts.secret))
+    yield Check("The ledger", lambda: _of_ledgers(app.get(Ledgers)))
+    yield Check("The secret", lambda: _of_secret(app.get(ApprovalSecret)))
 
 
 def _of_secret(secret: ApprovalSecret) -> list[Finding]:

@@ -234,14 +234,14 @@ def ledger() -> None:
 @identity
 def secret(options: dict[str, str]) -> dict[str, object]:
     """Pin the secret with which proposals are accepted (needs --role admin); only its hash is kept."""
-    from minutebook.features.ledger.services import LedgerServices
+    from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 
     with made_here(options) as (app, caller):
         current = None
-        if app.get(LedgerServices).secret.is_set:
+        if app.get(ApprovalSecret).is_set:
             current = ask_secret("Present secret")
         text = ask_secret("New secret", twice=True)
-        app.get(LedgerServices).secret.set(caller, text, current)
+        app.get(ApprovalSecret).set(caller, text, current)
     echo("The secret is set.")
     return {"set": True}
 
@@ -251,10 +251,10 @@ def secret(options: dict[str, str]) -> dict[str, object]:
 @as_json
 def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Bring the tables and Git together again; Git is the record of truth."""
-    from minutebook.features.ledger.services import LedgerServices
+    from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 
     with made_here(options) as (app, caller):
-        done = app.get(LedgerServices).rebuilds.rebuild(caller)
+        done = app.get(Rebuilds).rebuild(caller)
     summary = (
         f"{done.path}: {count_of(done.decisions, 'decision')}; {len(done.to_tables)} brought to the tables, "
         f"{len(done.to_git)} brought to Git."

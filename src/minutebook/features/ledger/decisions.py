@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import decision_id
@@ -17,19 +18,17 @@ from minutebook.domain.writing.decision_drafts import (
 from minutebook.domain.writing.targets import target_key
 from minutebook.features.ledger import lineage
 from minutebook.features.ledger.recording import DecisionWriter
-from minutebook.services.infrastructure import Infrastructure
 
 
 class DecisionActs:
     """The use cases around decisions."""
 
-    def __init__(self, infrastructure: Infrastructure, writer: DecisionWriter) -> None:
-        self._store = infrastructure.records
-        self._writer = writer
-        self._ledgers = writer.ledgers
-        self._trail = infrastructure.trail
-        self._clock = infrastructure.clock
-        self._randbits = infrastructure.randbits
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.records
+        self._writer = app.get(DecisionWriter)
+        self._ledgers = self._writer.ledgers
+        self._trail, self._clock = app.trail, app.clock
+        self._randbits = app.infrastructure.randbits
 
     def record(self, caller: Caller, draft: DecisionDraft) -> Decision:
         """Record the first decision on a target.

@@ -14,7 +14,6 @@ from minutebook.operations.operation import is_at_keyboard, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.ledger.services import LedgerServices
 
 
 @operation("ledger", writes=True)
@@ -30,17 +29,20 @@ def decide(
 ) -> Decision:
     """Put a decision on the record, in the place of others if they are named."""
     from minutebook.domain.writing.decision_drafts import DecisionDraft
+    from minutebook.features.ledger.decisions import DecisionActs
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     if supersedes:
-        return _services(app).decisions.supersede(caller, tuple(supersedes), draft)
-    return _services(app).decisions.record(in_folder(caller, folder), draft)
+        return app.get(DecisionActs).supersede(caller, tuple(supersedes), draft)
+    return app.get(DecisionActs).record(in_folder(caller, folder), draft)
 
 
 @operation("ledger")
 def read_decision(app: "App", caller: Caller, id: str) -> Decision | Proposal:
     """Read a decision or a proposal."""
-    return _services(app).decisions.read(caller, id)
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    return app.get(DecisionActs).read(caller, id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +62,19 @@ def decisions(
     every: bool = False,  # noqa: FBT001, FBT002
 ) -> DecisionList:
     """List the decisions that hold, all on a target, or every one."""
+    from minutebook.features.ledger.decisions import DecisionActs
+    from minutebook.features.ledger.proposals import Proposals
+    from minutebook.features.ledger.repositories import Ledgers
+
     if target is not None:
-        found = _services(app).decisions.history(caller, target)
+        found = app.get(DecisionActs).history(caller, target)
     else:
         found = (
-            _services(app).decisions.everything(caller)
+            app.get(DecisionActs).everything(caller)
             if every
-            else _services(app).decisions.truths(caller)
+            else app.get(DecisionActs).truths(caller)
         )
-    states = [each for each in _services(app).ledgers.states(caller) if each.reason is not None]
+    states = [each for each in app.get(Ledgers).states(caller) if each.reason is not None]
     return DecisionList(
         list(found),
         [
@@ -77,7 +83,7 @@ def decisions(
             else f"in {each.path} is read-only: {each.reason}; {each.remedy}"
             for each in states
         ],
-        sum(map(is_in_git, _services(app).proposals.pending(caller))),
+        sum(map(is_in_git, app.get(Proposals).pending(caller))),
     )
 
 
@@ -92,31 +98,30 @@ class Pending:
 @operation("ledger")
 def proposals(app: "App", caller: Caller) -> list[Pending]:
     """List the open proposals."""
+    from minutebook.features.ledger.proposals import Proposals
+
     return [
-        Pending(each, _services(app).proposals.opens(each))
-        for each in _services(app).proposals.pending(caller)
+        Pending(each, app.get(Proposals).opens(each)) for each in app.get(Proposals).pending(caller)
     ]
 
 
 @operation("ledger")
 def has_secret(app: "App", caller: Caller) -> bool:
     """Tell whether the secret is at hand here, so that the caller need not give it."""
-    return is_at_keyboard(caller) and _services(app).secret.given is not None
+    from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+
+    return is_at_keyboard(caller) and app.get(ApprovalSecret).given is not None
 
 
 @operation("ledger", writes=True)
 def accept(app: "App", caller: Caller, id: str, secret: str | None = None) -> Decision:
     """Make a proposal the truth; without a secret by the one that is at hand here."""
+    from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+    from minutebook.features.ledger.proposals import Proposals
+
     if secret is None and is_at_keyboard(caller):
-        secret = _services(app).secret.given
-    return _services(app).proposals.accept(caller, id, secret)
-
-
-def _services(app: "App") -> "LedgerServices":
-    # A command that only asks for operations need not import what does them.
-    from minutebook.features.ledger.services import LedgerServices
-
-    return app.get(LedgerServices)
+        secret = app.get(ApprovalSecret).given
+    return app.get(Proposals).accept(caller, id, secret)
 
 
 OPERATIONS = (decide, read_decision, decisions, proposals, has_secret, accept)

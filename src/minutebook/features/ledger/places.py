@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from minutebook.app import App
 from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
@@ -40,22 +41,26 @@ def repos_of(settings: Settings) -> "LedgerFolders":
     )
 
 
-def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
+def secret_place_of(app: App) -> "SecretPlace":
     """Return the place of the approval secret: among the values that servers share, or in the data directory."""
     from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
 
-    if store.database.shared_values is None:
-        return SecretFile(settings.of(LedgerSettings).secret)
-    return SharedSecret(store.database.shared_values, store.database.place)
+    database = app.infrastructure.store.database
+    if database.shared_values is None:
+        return SecretFile(app.settings.of(LedgerSettings).secret)
+    return SharedSecret(database.shared_values, database.place)
 
 
-def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
+def ledger_key_place_of(app: App) -> "SecretPlace":
     """Return the place of the key of this store's commits: among shared values, or in the data directory."""
     from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
 
-    if store.database.shared_values is None:
-        return SecretFile(settings.of(LedgerSettings).ledger_key, "the key of this store's commits")
-    return SharedSecret(store.database.shared_values, store.database.place, "ledger_key")
+    database = app.infrastructure.store.database
+    if database.shared_values is None:
+        return SecretFile(
+            app.settings.of(LedgerSettings).ledger_key, "the key of this store's commits"
+        )
+    return SharedSecret(database.shared_values, database.place, "ledger_key")
 
 
 def beside(settings: Settings) -> Iterable[Path]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
@@ -23,27 +24,20 @@ from minutebook.features.ledger import lineage
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.mirror.waiting import is_in_git
 from minutebook.features.ledger.recording import DecisionWriter
-from minutebook.services.infrastructure import Infrastructure
+from minutebook.features.ledger.settings import LedgerSettings
 
 
 class Proposals:
     """The use cases around proposals; each is reviewed for at least `window` before it is accepted."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        writer: DecisionWriter,
-        secret: ApprovalSecret,
-        window: timedelta,
-    ) -> None:
-        self._store = infrastructure.records
-        self._writer = writer
-        self._ledgers = writer.ledgers
-        self._trail = infrastructure.trail
-        self._secret = secret
-        self._clock = infrastructure.clock
-        self._randbits = infrastructure.randbits
-        self._window = window
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.records
+        self._writer = app.get(DecisionWriter)
+        self._ledgers = self._writer.ledgers
+        self._secret = app.get(ApprovalSecret)
+        self._trail, self._clock = app.trail, app.clock
+        self._randbits = app.infrastructure.randbits
+        self._window = timedelta(seconds=app.settings.of(LedgerSettings).review_window)
 
     def propose(
         self, caller: Caller, draft: DecisionDraft, supersedes: Sequence[str] = ()

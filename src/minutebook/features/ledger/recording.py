@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import Decision, Proposal
@@ -11,7 +12,6 @@ from minutebook.domain.writing.decision_drafts import DecisionDraft, accepted
 from minutebook.features.ledger import lineage
 from minutebook.features.ledger.mirror.tables import Bringer
 from minutebook.features.ledger.repositories import Ledgers, after_commit
-from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.record_writer import RecordWriter
 
 Plan = Callable[[], Sequence[Decision]]
@@ -40,13 +40,12 @@ def _in_git() -> Iterator[list[Decision]]:
 class DecisionWriter:
     """Makes decisions: one commit, one transaction, one audit entry."""
 
-    def __init__(self, infrastructure: Infrastructure, ledgers: Ledgers) -> None:
-        self._store = infrastructure.records
-        self._note_written = infrastructure.note_written
-        self.ledgers = ledgers
-        self._embeddings = infrastructure.embeddings
-        self._proposals = RecordWriter[Proposal](infrastructure)
-        self._decisions = RecordWriter[Decision](infrastructure)
+    def __init__(self, app: App) -> None:
+        self._store, self._embeddings = app.infrastructure.records, app.embeddings
+        self._note_written = app.note_written
+        self.ledgers = app.get(Ledgers)
+        self._proposals = RecordWriter[Proposal](app.infrastructure)
+        self._decisions = RecordWriter[Decision](app.infrastructure)
 
     def screened(self, caller: Caller, draft: DecisionDraft) -> DecisionDraft:
         """Return a draft as it may be kept; first of all, since a commit cannot be taken back."""

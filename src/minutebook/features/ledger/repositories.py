@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from minutebook.app import App
 from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError, StoreError
 from minutebook.domain.filters import default_organization
@@ -15,13 +16,14 @@ from minutebook.domain.records import Authorship, Decision
 from minutebook.domain.writing.decision_drafts import authorship_of
 from minutebook.features.ledger.keys.trust import LedgerTrust
 from minutebook.features.ledger.lineage import Violation, violations
-from minutebook.features.ledger.locator import LedgerFolders, LedgerLocator
+from minutebook.features.ledger.locator import LedgerLocator
 from minutebook.features.ledger.mirror.following import Following
 from minutebook.features.ledger.mirror.tables import DecisionTables, check_sound
+from minutebook.features.ledger.places import ledger_key_place_of, repos_of
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.features.ledger.shared_folders import LedgerPlaces
 from minutebook.services.access.visibility import seen_by
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.store.shared_values import SharedValues
+from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
@@ -54,25 +56,25 @@ class Ledgers:
     that the tables lack; the next request adds that to the tables, like the commits of a `git pull`.
     """
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        folders: LedgerFolders,
-        shared: SharedValues | None,
-        trust: LedgerTrust,
-    ) -> None:
-        self._store = infrastructure.store
-        self._embeddings = infrastructure.embeddings
+    def __init__(self, app: App) -> None:
+        infrastructure, settings = app.infrastructure, app.settings
+        self._store, self._embeddings = infrastructure.store, app.embeddings
+        folders = repos_of(settings)
         self._locator = LedgerLocator(folders, infrastructure.locks)
+        shared = infrastructure.store.database.shared_values
         self._places = LedgerPlaces(shared, self._locator.local, folders.machine)
         self.tables = DecisionTables(
-            infrastructure.store, infrastructure.trail, self._locator.mark_id, infrastructure.clock
+            infrastructure.store, app.trail, self._locator.mark_id, app.clock
         )
-        self.trust = trust
-        self.following = Following(self.tables, trust, infrastructure.clock, self._locator.user)
+        self.trust = LedgerTrust(
+            ledger_key_place_of(app),
+            infrastructure.locks,
+            app.clock,
+            of_everyone=settings.of(LedgerSettings).ledger_trust == "everyone",
+        )
+        self.following = Following(self.tables, self.trust, app.clock, self._locator.user)
         self._reconsidered: set[str] = set()
-        self._clock = infrastructure.clock
-        self._randbits = infrastructure.randbits
+        self._clock, self._randbits = app.clock, infrastructure.randbits
         self._broken: dict[str, LedgerError] = {}
 
     @contextmanager
@@ -382,3 +384,10 @@ def after_commit(made: Decision, error: StoreError) -> LedgerError:
         commit=made.commit_id,
         cause=error.reason,
     )
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job that ends, once, the unfinished work of an earlier process in the ledgers."""
+    ledgers = app.get(Ledgers)
+    failing = "cannot go on with what was left half done"
+    yield Job("ledgers", lambda caller: ledgers.recover(), failing, every=None)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
 from minutebook.domain.sources import Source
@@ -13,8 +14,8 @@ from minutebook.features.ledger.repositories import Ledgers
 from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import Records, View
-from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.services.access.visibility import View
+from minutebook.services.embeddings import QueryEmbedding
 from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.signals import Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates
@@ -77,10 +78,10 @@ class DecisionSearch:
     source = Source.DECISION
     of = Decision
 
-    def __init__(self, store: Records, embeddings: Embeddings, ledgers: Ledgers) -> None:
-        self._store = store
-        self._signals = Retriever(store, embeddings)
-        self._ledgers = ledgers
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.records
+        self._signals = Retriever(self._store, app.embeddings)
+        self._ledgers = app.get(Ledgers)
 
     def search(
         self, caller: Caller, query: str, mode: DecisionMode, limit: int

@@ -7,12 +7,13 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
-from minutebook.features.ledger.services import LedgerServices
 
 
 def decided(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     """Yield the decisions that were recorded."""
-    everything = app.get(LedgerServices).decisions.everything(caller)
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    everything = app.get(DecisionActs).everything(caller)
     found = [each for each in everything if span.holds(each.created_at)]
     if found:
         counts = [counted("{count:,} decision", "{count:,} decisions", len(found))]

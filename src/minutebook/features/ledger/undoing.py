@@ -4,12 +4,13 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.features.ledger.services import LedgerServices
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return the way back of an act on a proposal, and say of a decision that it stays."""
-    proposals, id = app.get(LedgerServices).proposals, act.named.subject
+    from minutebook.features.ledger.proposals import Proposals
+
+    proposals, id = app.get(Proposals), act.named.subject
     match act.named.act:
         case "decline":
             return Undoing(run=lambda who: proposals.reopen(who, id))

@@ -96,7 +96,7 @@ class RecallLog:
         settings = app.settings.of(RecallLogSettings)
         self.mode = settings.recall_log
         self._store = app.infrastructure.store
-        self._rows = RecallRows(app.infrastructure.store.database)
+        self._rows = RecallRows(app.infrastructure.database)
         self._clock, self._randbits = app.clock, app.infrastructure.randbits
         self._screen = app.screening.captured_text
         self._kept_for = timedelta(days=settings.recall_log_days)

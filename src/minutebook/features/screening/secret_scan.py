@@ -53,7 +53,7 @@ class SecretScan:
         self._store, self._trail = app.infrastructure.records, app.trail
         self._embeddings, self._mentions = app.embeddings, app.mentions
         self._clock, self._rules = app.clock, app.rules
-        self._side_words = SideWords(app.infrastructure.store.database)
+        self._side_words = SideWords(app.infrastructure.database)
 
     def scan(self, caller: Caller) -> Iterator[Occurrence]:
         """Yield the secrets in the records that the caller may see; soft-deleted memories and versions too."""

@@ -1,10 +1,14 @@
 """Whose signed tokens let callers in, and where people sign in."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
 from minutebook.config.kinds import TEXT, URL, at_least, path_or_name, separated, setting
 from minutebook.domain.reason import Reason
+
+if TYPE_CHECKING:
+    from minutebook.app import App
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,3 +48,9 @@ class SignInSettings(Settings):
     def trusts_issuer(self) -> bool:
         """Whether signed tokens let others in."""
         return self.jwt_issuer is not None
+
+
+def trust_issuer(app: "App") -> None:
+    """Take the store for shared if settings name an issuer of signed tokens for callers."""
+    if app.settings.of(SignInSettings).trusts_issuer:
+        app.tokens.trust_issuer()

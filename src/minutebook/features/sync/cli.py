@@ -14,7 +14,6 @@ from minutebook.cli.terminal import as_json, counted, fields_of, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.sync.services import SyncServices
 from minutebook.services.intake import Outcome
 
 if TYPE_CHECKING:
@@ -58,6 +57,7 @@ def sync(
     in clear. What is gone from REMOTE is left there again. Exits with 1 if a file cannot be read, or if
     --check finds a difference or that files are gone.
     """
+    from minutebook.features.sync.machines import MachineSync
     from minutebook.features.sync.remotes import remote_of
     from minutebook.places import sync_folder
 
@@ -73,11 +73,11 @@ def sync(
     ):
         asks = in_call(caller, progress=progress)
         if check:
-            compared = app.get(SyncServices).machine_sync.compare(asks, place)
+            compared = app.get(MachineSync).compare(asks, place)
             shape, lines = _compared(compared)
             failed = bool(compared.differences or compared.refused or compared.lost)
         else:
-            done = app.get(SyncServices).machine_sync.run(asks, place, compact=compact, again=again)
+            done = app.get(MachineSync).run(asks, place, compact=compact, again=again)
             shape, lines = _done(done)
             failed = bool(done.refused)
     say(shape, lines, as_json)

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from minutebook.app import App
 from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.reason import cause_of
 from minutebook.domain.records import Key
 from minutebook.features.sync.known import KnownRecords
 from minutebook.features.sync.replication import TRAVELLING
 from minutebook.features.sync.rows import SyncRows
-from minutebook.services.infrastructure import Infrastructure
+from minutebook.places import sync_folder
 from minutebook.services.intake import Removals
-from minutebook.services.knowledge.mentions import Mentions
 
 _GONE = ".gone-"
 """How the name of a copy begins that is being removed."""
@@ -22,13 +22,13 @@ _GONE = ".gone-"
 class CopiesOfRemotes:
     """Erased records in remotes, in copies of these and in files on their way, which a sync makes again."""
 
-    def __init__(self, infrastructure: Infrastructure, mentions: Mentions, work: Path) -> None:
+    def __init__(self, app: App) -> None:
+        infrastructure = app.infrastructure
         self._store, self._locks = infrastructure.store, infrastructure.locks
         self._randbits = infrastructure.randbits
         self._removals = Removals(infrastructure)
-        self._mentions = mentions
-        self._work = work
-        self._rows = SyncRows(infrastructure.store.database)
+        self._mentions, self._work = app.mentions, sync_folder(app.settings)
+        self._rows = SyncRows(infrastructure.database)
 
     def note(self, keys: Sequence[Key]) -> None:
         """Note for each remote that records were removed: its state of them may hold their texts."""

@@ -6,8 +6,7 @@ FEATURE = Feature(
     name="sync",
     needs=("ledger",),
     tables=".tables:TABLES",
-    services=".services:SyncServices",
-    erased_copies=".services:erased_copies",
+    erased_copies=".copies:CopiesOfRemotes",
     undo=".undoing:undoing",
     commands={"Take out and bring in": {".cli": ("sync",)}},
 )

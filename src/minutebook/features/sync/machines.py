@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from minutebook.app import App
 from minutebook.disk.atomic_file import replacing
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
@@ -27,6 +28,7 @@ from minutebook.domain.trust.trail import ERASE
 from minutebook.domain.writing.decision_drafts import is_erased_decision
 from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.features.sync.change_files import (
     ChangeEntry,
     ChangeWriter,
@@ -48,11 +50,9 @@ from minutebook.features.sync.remotes import NameTaken, Remote
 from minutebook.features.sync.replication import TRAVELLING
 from minutebook.features.sync.rows import SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict
-from minutebook.services.access.doors import Doors
+from minutebook.places import machine_name, sync_folder
 from minutebook.services.access.erased import forget_erased
-from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.intake import IntakeReport, Removals
-from minutebook.services.knowledge.mentions import Mentions
 
 ACT = "sync"
 
@@ -94,26 +94,12 @@ class SyncReport(IntakeReport):
 class MachineSync:
     """Exchanges edits with the stores of other machines; the next sync ends one that was killed."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        mentions: Mentions,
-        rebuilds: Rebuilds,
-        ledger_texts: LedgerTexts,
-        doors: Doors,
-        work: Path,
-        name: str,
-        *,
-        decisions_travel: bool,
-    ) -> None:
-        self._of = infrastructure
-        self._trail = infrastructure.trail
-        self._mentions = mentions
-        self._rebuilds = rebuilds
-        self._ledger_texts = ledger_texts
-        self._doors = doors
-        self._work = work
-        self._name = name
+    def __init__(self, app: App) -> None:
+        self._of = app.infrastructure
+        self._trail, self._mentions, self._doors = app.trail, app.mentions, app.doors
+        self._rebuilds, self._ledger_texts = app.get(Rebuilds), app.get(LedgerTexts)
+        self._work, self._name = sync_folder(app.settings), machine_name()
+        decisions_travel = app.settings.of(LedgerSettings).ledger is None
         self._kinds = frozenset(TRAVELLING) - (set() if decisions_travel else {Kind.DECISION})
 
     def run(

@@ -2,33 +2,22 @@
 
 from collections.abc import Mapping
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Decision, Kind, Memory, Summary
-from minutebook.features.citations.confirming import Confirmations
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.looking.examining import Examined
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.knowledge.links import Links
-from minutebook.services.knowledge.memories import Memories
-from minutebook.services.knowledge.status import StatusChanges
 
 
 class Changing:
     """Applies suggestions; every rule of the services that it asks holds."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        memories: Memories,
-        status: StatusChanges,
-        links: Links,
-        confirmations: Confirmations,
-    ) -> None:
-        self._store = infrastructure.records
-        self._memories = memories
-        self._status = status
-        self._links = links
-        self._confirmations = confirmations
+    def __init__(self, app: App) -> None:
+        from minutebook.features.citations.confirming import Confirmations
+
+        self._store = app.infrastructure.records
+        self._memories, self._status, self._links = app.memories, app.status, app.links
+        self._confirmations = app.get(Confirmations)
 
     def make(self, caller: Caller, examined: Examined) -> None:
         """Make the change that was found to be due. Raises whatever the service of its subject does."""

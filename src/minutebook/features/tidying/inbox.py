@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
@@ -20,7 +21,6 @@ from minutebook.features.tidying.looking.state import suggestions, visible_recor
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.undo.undo import Undo
 from minutebook.services.access.visibility import View
-from minutebook.services.infrastructure import Infrastructure
 
 SUGGESTION = "suggestion"
 """What an error calls it."""
@@ -50,21 +50,12 @@ class Listing:
 class Inbox:
     """The use cases around suggestions: each reader sees those of which they see every record."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        rows: TidyRows,
-        examining: Examining,
-        changing: Changing,
-        undo: Undo,
-    ) -> None:
-        self._store = infrastructure.records
-        self._rows = rows
-        self._trail = infrastructure.trail
-        self._clock = infrastructure.clock
-        self._examining = examining
-        self._changing = changing
-        self._undo = undo
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.records
+        self._rows = TidyRows(app.infrastructure.database)
+        self._trail, self._clock = app.trail, app.clock
+        self._examining, self._changing = app.get(Examining), app.get(Changing)
+        self._undo = app.get(Undo)
 
     def listing(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Decision, Record, Summary
+from minutebook.domain.records import Decision, Memory, Record, Summary, TextRecord
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.tidying.findings import State, Topic
 from minutebook.operations.memories import in_folder
@@ -17,8 +17,7 @@ from minutebook.operations.operation import check_range, operation
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.features.tidying.inbox import Waiting
-    from minutebook.features.tidying.review import Item
-    from minutebook.features.tidying.services import TidyingServices
+    from minutebook.features.tidying.review import Item, Review
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,10 @@ def tidy(
     """Look at the changes since the last time, and list the open items of some topics."""
     check_range("limit", limit, 1000)
     caller = in_folder(caller, folder)
-    done = _services(app).rounds.run(caller, dry_run=dry_run)
-    page = _services(app).review.page(caller, limit, offset, topics)
+    from minutebook.features.tidying.looking.rounds import Rounds
+
+    done = app.get(Rounds).run(caller, dry_run=dry_run)
+    page = _review(app).page(caller, limit, offset, topics)
     return Tidied(
         done.looked_at,
         {str(each): count for each, count in done.found.items()},
@@ -103,7 +104,9 @@ class TidyReport:
 @operation()
 def tidy_state(app: "App", caller: Caller) -> TidyReport:
     """Return when the last round was, and the open items."""
-    state = _services(app).tidy_status.state(caller)
+    from minutebook.features.tidying.looking.state import TidyStatus
+
+    state = app.get(TidyStatus).state(caller)
     return TidyReport(
         state.last_at,
         state.looked_at,
@@ -117,7 +120,7 @@ def tidy_state(app: "App", caller: Caller) -> TidyReport:
 @operation("knowledge")
 def suggestions(app: "App", caller: Caller, names: Sequence[str]) -> list[Listed]:
     """Return the open items, by their names."""
-    return [_listed(_services(app).review.named(caller, name)) for name in names]
+    return [_listed(_review(app).named(caller, name)) for name in names]
 
 
 class Settle(StrEnum):
@@ -141,9 +144,9 @@ def settle(app: "App", caller: Caller, act: Settle, names: Sequence[str], reason
     """Settle one after the other; one that cannot be settled stops no other."""
     asks, done, failed = in_call(caller, reason=reason), list[Listed](), {}
     acts = {
-        Settle.APPLY: _services(app).review.apply,
-        Settle.REFUSE: _services(app).review.refuse,
-        Settle.UNDO: _services(app).review.undo,
+        Settle.APPLY: _review(app).apply,
+        Settle.REFUSE: _review(app).refuse,
+        Settle.UNDO: _review(app).undo,
     }
     for name in dict.fromkeys(names):
         try:
@@ -224,11 +227,22 @@ def _of_wording(facts: Mapping[str, str]) -> str:
     return "; ".join(parts) or "it leaves no word of theirs out, and adds none"
 
 
-def _services(app: "App") -> "TidyingServices":
-    # A command that only asks for operations need not import what does them.
-    from minutebook.features.tidying.services import TidyingServices
+def suggest_pairs(app: "App", caller: Caller, record: TextRecord) -> None:
+    """Suggest that one of each pair ends that a memory makes with what it was found to be like when it was written."""
+    similar = caller.call.notes.get("similar")
+    if similar is not None and isinstance(record, Memory):
+        from minutebook.features.tidying.looking.rounds import Rounds
 
-    return app.get(TidyingServices)
+        memories = similar.facts["memories"]
+        assert isinstance(memories, list)
+        app.get(Rounds).suggest(record, [each["id"] for each in memories])
+
+
+def _review(app: "App") -> "Review":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.tidying.review import Review
+
+    return app.get(Review)
 
 
 OPERATIONS = (tidy, tidy_state, suggestions, settle)

@@ -8,7 +8,6 @@ from minutebook.contracts.resources import PromptData
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType
 from minutebook.features.tidying.judging.wordings import MERGES
-from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.tidying.wordings import wordable
 from minutebook.services.access.provenance import words_of
 
@@ -22,8 +21,10 @@ _TYPES = (MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.PROCEDURAL)
 
 def pairs_to_word(app: App, caller: Caller) -> str:
     """Return the pairs of memories that wait as duplicates, one JSON object a line."""
+    from minutebook.features.tidying.inbox import Inbox
+
     lines = []
-    for pair in wordable(app.get(TidyingServices).inbox, app.doors, caller, MOST_PAIRS):
+    for pair in wordable(app.get(Inbox), app.doors, caller, MOST_PAIRS):
         type, user = pair[0].type, pair[0].user
         type = type if type in _TYPES else MemoryType.SEMANTIC
         arguments = {"memory_type": type, "metadata": {MERGES: [memory.id for memory in pair]}}

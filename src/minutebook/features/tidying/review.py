@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound
 from minutebook.domain.filters import MemoryQuery
@@ -15,10 +16,6 @@ from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.tidying.findings import FINDINGS, WAITING, Topic
 from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
-from minutebook.services.access.doors import Doors
-from minutebook.services.access.visibility import Clock
-from minutebook.services.knowledge.memories import Memories
-from minutebook.services.knowledge.status import StatusChanges
 
 MEMORIES: Mapping[Topic, Status] = {
     Topic.UNVERIFIED: Status.UNVERIFIED,
@@ -57,23 +54,11 @@ class ReviewPage:
 class Review:
     """The list of all that waits for a person."""
 
-    def __init__(
-        self,
-        inbox: Inbox,
-        memories: Memories,
-        status: StatusChanges,
-        proposals: Proposals,
-        decisions: DecisionActs,
-        doors: Doors,
-        clock: Clock,
-    ) -> None:
-        self._inbox = inbox
-        self._memories = memories
-        self._status = status
-        self._proposals = proposals
-        self._decisions = decisions
-        self._doors = doors
-        self._clock = clock
+    def __init__(self, app: App) -> None:
+        self._inbox = app.get(Inbox)
+        self._memories, self._status, self._doors = app.memories, app.status, app.doors
+        self._proposals, self._decisions = app.get(Proposals), app.get(DecisionActs)
+        self._clock = app.clock
 
     def page(
         self, caller: Caller, limit: int, offset: int = 0, topics: Sequence[Topic] = WAITING

@@ -7,14 +7,15 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
 from minutebook.features.tidying.findings import FINDINGS, Topic
-from minutebook.features.tidying.services import TidyingServices
 
 _OF_THEIR_OWN = (Topic.RULE, Topic.PROPOSAL, Topic.CLASH, Topic.UNVERIFIED, Topic.DRAFT)
 
 
 def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     """Yield the counts of all that waits by now, whatever the span."""
-    found = app.get(TidyingServices).review.page(caller, 0).counts
+    from minutebook.features.tidying.review import Review
+
+    found = app.get(Review).page(caller, 0).counts
     findings = set(FINDINGS) - set(_OF_THEIR_OWN)
     suggestions = sum(count for topic, count in found.items() if topic in findings)
     counts = [*_counts(found)]

@@ -5,13 +5,12 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.tidying.findings import State
-from minutebook.features.tidying.inbox import name_of
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.tidying.inbox import Inbox, name_of
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Let the suggestions that an act settled wait again, or name the command that applies them again."""
-    inbox = app.get(TidyingServices).inbox
+    inbox = app.get(Inbox)
     found = inbox.settled(act)
     settled = [each for each in found if each.state is not State.OPEN]
     if settled:

@@ -90,7 +90,7 @@ class Undo:
         self._store = app.infrastructure.store
         self._records = app.infrastructure.records
         self._trail = app.infrastructure.trail
-        self._rows = ImageRows(app.infrastructure.store.database)
+        self._rows = ImageRows(app.infrastructure.database)
         self._rules = app.infrastructure.rules
         self._clock = app.infrastructure.clock
         self._embeddings = app.infrastructure.embeddings

@@ -3,12 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import SortMode
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
@@ -23,9 +24,10 @@ from minutebook.features.why.commits import (
     repository_of,
     tips_of,
 )
+from minutebook.features.why.settings import WhySettings
 from minutebook.folders.git_folders import find_git
 from minutebook.services.access.visibility import everything_in
-from minutebook.services.infrastructure import Infrastructure
+from minutebook.whereabouts import repository_known
 
 log = logging.getLogger(__name__)
 
@@ -45,23 +47,13 @@ class Histories:
     `repository_of` names the repository of a folder. Nothing is written into Git.
     """
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        projects: Projects,
-        most: int,
-        repository_of: Callable[[str], str | None],
-        *,
-        reads_only: bool = False,
-    ) -> None:
-        self._store = infrastructure.store
-        self._locks = infrastructure.locks
-        self._embeddings = infrastructure.embeddings
-        self._screening = infrastructure.screening
-        self._projects = projects
-        self._most = most
-        self._repository_of = repository_of
-        self._reads_only = reads_only
+    def __init__(self, app: App) -> None:
+        self._store, self._locks = app.infrastructure.store, app.infrastructure.locks
+        self._embeddings, self._screening = app.embeddings, app.screening
+        self._projects = app.get(Projects)
+        self._most = app.settings.of(WhySettings).index_history
+        self._repository_of = repository_known(app.settings)
+        self._reads_only = app.settings.read_only
         self._guard = threading.Lock()
         self._looked: dict[tuple[str, str], float] = {}
         self._read: dict[tuple[str, str], list[pygit2.Oid]] = {}

@@ -26,9 +26,9 @@ def requests_before(
 @operation("knowledge")
 def commits_about(app: "App", caller: Caller, question: str, root: str, path: str) -> list[str]:
     """Return which commits to a file of the project in a folder are about a question, best first; none if it is not indexed."""
-    from minutebook.features.why.services import WhyServices
+    from minutebook.features.why.search import CommitSearch
 
-    return app.get(WhyServices).commit_search.among(caller, question, root, path)
+    return app.get(CommitSearch).among(caller, question, root, path)
 
 
 OPERATIONS = (requests_before, commits_about)

@@ -1,12 +1,13 @@
 """The reasons for the place that a question names: a line of a file, or a definition."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import pygit2
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.reason import Reason
@@ -27,6 +28,7 @@ from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import id_of, record_of, repository_of, written_code
 from minutebook.features.why.history_cache import HistoryCache
+from minutebook.features.why.search import CommitSearch
 from minutebook.features.why.session_requests import requests_of
 from minutebook.features.why.telling import LineChange, Rank
 from minutebook.search.fusion import FusedHit
@@ -36,18 +38,11 @@ from minutebook.services.search.combined import Ranked
 from minutebook.services.search.passages import said
 from minutebook.services.search.recall import Answering
 
-if TYPE_CHECKING:
-    from minutebook.app import App
-
 R = TypeVar("R", Decision, Memory)
 
 PLACES, COMMITS, ABOUT, CITING, NAMED = 2, 3, 6, 20, 50
 """Places of a question that are looked at, commits that are told of each, those that are most about the question where it names a whole
 file, records that may cite it, and pieces of code among which a method is looked for by its name alone."""
-
-
-CommitsAbout = Callable[[Caller, str, str, str], Sequence[str]]
-"""Returns the ids of the commits to a file that are most about a question, of the project in a folder: caller, question, folder, file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +63,9 @@ class _Question:
 class PlaceReasons:
     """Tells the commits that changed lines, the turns that asked for them, and the records that cite them."""
 
-    def __init__(self, app: "App", projects: Projects, about: CommitsAbout) -> None:
+    def __init__(self, app: App) -> None:
         self._app = app
-        self._projects = projects
-        self._about = about
+        self._projects, self._commits = app.get(Projects), app.get(CommitSearch)
         self._histories = HistoryCache(COMMITS)
 
     def reasons(self, caller: Caller, query: str, project: str | None = None) -> list[Ranked]:
@@ -120,7 +114,9 @@ class PlaceReasons:
     ) -> Iterator[Ranked]:
         caller, commits = question.caller, list[pygit2.Commit]()
         if asked.is_whole:
-            about = self._about(caller, question.text, project.path, asked.lines.path)[:ABOUT]
+            about = self._commits.among(caller, question.text, project.path, asked.lines.path)[
+                :ABOUT
+            ]
             commits = [repository[sha].peel(pygit2.Commit) for sha in about]
         if not commits:
             commits = self._history(question, repository, asked)

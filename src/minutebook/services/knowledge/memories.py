@@ -1,6 +1,6 @@
 """Keep, change, end, forget and bring back memories."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -22,6 +22,7 @@ from minutebook.domain.records import (
     Memory,
     ScopeLevel,
     Status,
+    TextRecord,
     Version,
     text_of,
 )
@@ -34,7 +35,6 @@ from minutebook.services.access.visibility import Seen
 from minutebook.services.embeddings import TextEmbedding
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.links import Links
-from minutebook.services.knowledge.similar import SimilarMemories
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import UPDATE, Embed, MemoryWriter, version_id
 
@@ -65,7 +65,7 @@ class Memories:
         writer: MemoryWriter,
         supersession: Supersession,
         links: Links,
-        similar: SimilarMemories,
+        note_written: Callable[[Caller, TextRecord], None],
     ) -> None:
         self._store = infrastructure.records
         self._writer = writer
@@ -75,8 +75,7 @@ class Memories:
         self._clock = infrastructure.clock
         self._randbits = infrastructure.randbits
         self._rules = infrastructure.rules
-        self._similar = similar
-        self._note_written = infrastructure.note_written
+        self._note_written = note_written
 
     def store(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a new memory with its vectors, first version, mentions and audit entry.
@@ -104,7 +103,6 @@ class Memories:
 
     def _noted(self, caller: Caller, memory: Memory) -> Memory:
         """Add the notes on a memory that was just written to the call, and return it."""
-        self._similar.note(caller, memory)
         self._note_written(caller, memory)
         return memory
 

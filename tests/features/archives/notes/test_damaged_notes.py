@@ -9,8 +9,8 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.errors import StoreError
+from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
 from minutebook.features.archives.notes.note_folder import NoteFolder
-from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure import order as erasure_order
 from minutebook.features.hooks import log as hook_log
 
@@ -28,7 +28,7 @@ def _agreed(folder: Path) -> object:
 
 def _failure(folder: Path) -> object:
     with closing(open_app(settings_with(home=folder, embedder="none"))) as app:
-        return app.get(ArchiveServices).scheduled_backups.state().failure
+        return app.get(scheduled_backups).state().failure
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory, MemoryType, Role, Version
+from minutebook.features.archives.exports.folder_exports import FolderExports
 from minutebook.features.archives.notes.note_folder import NoteFolder, digest_at
-from minutebook.features.archives.notes.note_sync import Deletion, NotesReport
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.notes.note_sync import Deletion, NotesReport, NoteSync
+from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.features.erasure.services import ErasureServices
 from minutebook.services.intake import REMOVED_HERE, Outcome
 from tests.examples import examples
 from tests.world import Opener, World, everything, ready, wait_until, worlds
@@ -32,7 +32,7 @@ def sync(
     world: World, folder: Path, deletion: Deletion = Deletion.ASK, *, again: bool = False
 ) -> NotesReport:
     world.clock.turn()
-    synced = world.app.get(ArchiveServices).note_sync
+    synced = world.app.get(NoteSync)
     return synced.run(PERSON, folder, lambda name, label: deletion, again=again)
 
 
@@ -252,7 +252,7 @@ REMOVALS: dict[str, Callable[[World, str], object]] = {
 
 
 def erase(world: World, id: str) -> None:
-    erasing = world.app.get(ErasureServices).erasing
+    erasing = world.app.get(Erasing)
     erasing.erase(PERSON, erasing.find(PERSON, Choice((id,))), backups=False, from_ledger=False)
 
 
@@ -404,22 +404,20 @@ def test_secrets_are_screened_on_the_way_in(world: World, tmp_path: Path) -> Non
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (tmp_path / "keys.md").write_text(f"The token is {token}")
     caller = replace(PERSON)
-    world.app.get(ArchiveServices).note_sync.run(caller, tmp_path, lambda name, label: Deletion.ASK)
+    world.app.get(NoteSync).run(caller, tmp_path, lambda name, label: Deletion.ASK)
     assert "secrets" in caller.call.notes
 
 
 def test_a_viewer_keeps_no_folder_in_step(world: World, tmp_path: Path) -> None:
     viewer = Caller(name="eve", role=Role.VIEWER)
     with pytest.raises(Refused):
-        world.app.get(ArchiveServices).note_sync.run(
-            viewer, tmp_path / "vault", lambda name, label: Deletion.ASK
-        )
+        world.app.get(NoteSync).run(viewer, tmp_path / "vault", lambda name, label: Deletion.ASK)
     assert not (tmp_path / "vault").exists()
 
 
 def test_a_folder_that_an_export_wrote_is_taken_over(world: World, tmp_path: Path) -> None:
     id = world.remember("Tea is green")
-    world.app.get(ArchiveServices).folder_exports.notes(PERSON, tmp_path)
+    world.app.get(FolderExports).notes(PERSON, tmp_path)
     edit(note(tmp_path), "Tea is green", "Tea is red")
     assert len(sync(world, tmp_path).taken) == 1
     assert world.memory(id).content == "Tea is red"
@@ -433,7 +431,7 @@ def test_a_watched_folder_follows_both_sides_and_comes_to_rest(
     id = world.remember("Tea is green")
     stop, told = threading.Event(), list[NotesReport]()
     watcher = threading.Thread(
-        target=world.app.get(ArchiveServices).note_sync.watch,
+        target=world.app.get(NoteSync).watch,
         args=(PERSON, tmp_path, lambda name, label: Deletion.ASK, told.append, stop),
     )
     watcher.start()

@@ -11,7 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Role
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
 from minutebook.features.code.watching import QUIET_MS
 from tests.contracts.requirements import requirement
 from tests.features.code.chunking.given import SAMPLES
@@ -315,9 +315,7 @@ def test_reading_is_the_first_fifth_of_the_progress(opener: Opener, tmp_path: Pa
             world.clock.turn(1)
             seen.append(world.call("get_index_status", project_id="p"))
 
-    world.app.get(CodeServices).projects.index(
-        world.by(progress=look).caller, str(root), vectors_within=0
-    )
+    world.app.get(Projects).index(world.by(progress=look).caller, str(root), vectors_within=0)
     read = [each["indexed_files"] for each in seen]
     assert read == sorted(set(read))
     assert read[0] == 0
@@ -339,7 +337,7 @@ def test_without_a_model_the_time_left_is_that_of_reading(opener: Opener, tmp_pa
             world.clock.turn(8)
             seen.append(world.call("get_index_status", project_id="p"))
 
-    world.app.get(CodeServices).projects.index(world.by(progress=look).caller, str(root))
+    world.app.get(Projects).index(world.by(progress=look).caller, str(root))
     assert [each["indexed_files"] for each in seen] == [64, 128]
     assert [each["progress_percent"] for each in seen] == [32.0, 64.0]
     assert [each["eta_seconds"] for each in seen] == [17, 9]
@@ -351,7 +349,7 @@ def test_the_time_left_comes_from_the_rate(opener: Opener, tmp_path: Path) -> No
     world = opener(loading(release))
     text = "\n\n".join(f"def f{number}():\n    return 'tea'" for number in range(64))
     root = put(tmp_path / "p", {"a.py": text})
-    world.app.get(CodeServices).projects.index(world.caller, str(root), vectors_within=0)
+    world.app.get(Projects).index(world.caller, str(root), vectors_within=0)
     world.clock.turn(10)
     waiting = world.call("get_index_status", project_id="p")
     # All is read, which is a fifth of the work.

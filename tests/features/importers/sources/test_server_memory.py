@@ -18,7 +18,7 @@ from minutebook.domain.writing.source_drafts import (
     RelationDraft,
     UnreadPart,
 )
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.exports.graph_exports import GraphExports
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.sources.transcripts import lines
@@ -57,7 +57,7 @@ def taken(world: World, path: Path) -> Any:
 
 
 def written(world: World, path: Path) -> list[dict[str, Any]]:
-    world.app.get(ArchiveServices).graph_exports.run(world.caller, path)
+    world.app.get(GraphExports).run(world.caller, path)
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -101,7 +101,7 @@ def test_what_was_learned_here_goes_out_too(world: World, tmp_path: Path) -> Non
             "observations": ["Our cook", "Ana went to Rome"],
         }
     ]
-    done = world.app.get(ArchiveServices).graph_exports.run(world.caller, tmp_path / "more.jsonl")
+    done = world.app.get(GraphExports).run(world.caller, tmp_path / "more.jsonl")
     assert done.left_out == 1
     assert [each.act for each in world.trail()][-3:] == ["export"] * 3
 

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.records import Role
 from minutebook.features.archives.archive_lines import JOURNAL
-from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.archives import Archives
 from tests.contracts.requirements import requirement
 from tests.features.journal.contract.journaled import Client
 from tests.world import Opener, World
@@ -128,7 +128,7 @@ def test_lines_of_memory_cores_own_exports_are_read(client: Client, tmp_path: Pa
 def test_lines_of_the_published_data_model_go_in_and_out(client: Client, tmp_path: Path) -> None:
     turns = client.call("get_session_memories", sessionId="s1")["memories"]
     summaries = client.call("get_all_summaries")["summaries"]
-    archives = client.world.app.get(ArchiveServices).archives
+    archives = client.world.app.get(Archives)
     done = archives.export_journal_to(client.world.caller, tmp_path / "journal.jsonl")
     lines = records(str(done.path))
     assert [each for each in lines if each["sessionId"] == "s1" and "prompt" in each] == turns

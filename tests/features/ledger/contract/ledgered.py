@@ -9,7 +9,7 @@ import jsonschema
 
 from minutebook.domain.records import Decision, Proposal, Role
 from minutebook.features.ledger.contract import ledger
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
 from tests.world import World
 
 CONTRACT = ledger()
@@ -87,13 +87,13 @@ class Client:
 
     def decision(self, id: str) -> Decision:
         """A decision as it is kept."""
-        found = self.world.app.get(LedgerServices).decisions.read(self.world.caller, id)
+        found = self.world.app.get(DecisionActs).read(self.world.caller, id)
         assert isinstance(found, Decision)
         return found
 
     def proposal(self, id: str) -> Proposal:
         """A proposal as it is kept."""
-        found = self.world.app.get(LedgerServices).decisions.read(self.world.caller, id)
+        found = self.world.app.get(DecisionActs).read(self.world.caller, id)
         assert isinstance(found, Proposal)
         return found
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Decision, Proposal, Role
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
 from tests.contracts.requirements import requirement
 from tests.examples import examples
 from tests.features.governance.contract.governed import ACME, ONE, OTHER, TWO, UNKNOWN
@@ -120,15 +121,13 @@ def test_truths_histories_and_proposals_are_the_callers_own(
     app = population.client.world.app
     theirs = {id for id, each in population.records.items() if hears(caller, each)}
     decisions = {id for id in theirs if isinstance(population.records[id], Decision)}
-    assert {each.id for each in app.get(LedgerServices).decisions.everything(caller)} == decisions
+    assert {each.id for each in app.get(DecisionActs).everything(caller)} == decisions
     active = {id for id in decisions if population.records[id].status == "active"}
-    assert {each.id for each in app.get(LedgerServices).decisions.truths(caller)} == active
+    assert {each.id for each in app.get(DecisionActs).truths(caller)} == active
     for target in WORDS:
-        told = {each.id for each in app.get(LedgerServices).decisions.history(caller, target)}
+        told = {each.id for each in app.get(DecisionActs).history(caller, target)}
         assert told == {id for id in decisions if population.records[id].target == target}
-    assert {
-        each.id for each in app.get(LedgerServices).proposals.pending(caller)
-    } == theirs - decisions
+    assert {each.id for each in app.get(Proposals).pending(caller)} == theirs - decisions
 
 
 @given(callers, st.data())

@@ -21,7 +21,7 @@ from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.domain.writing.decision_drafts import FIXED
 from minutebook.domain.writing.targets import target_key
 from minutebook.features.ledger.lineage import truth
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.repositories import Ledgers
 from tests.contracts.requirements import requirement
 from tests.examples import examples
 from tests.features.ledger.contract.ledgered import CONTRACT, SECRET, WHY, Client
@@ -123,7 +123,7 @@ class Deciding(RuleBasedStateMachine):
     @invariant()
     def the_ledger_is_sound(self) -> None:
         if self.first:
-            assert self.admin.world.app.get(LedgerServices).ledgers.check() == []
+            assert self.admin.world.app.get(Ledgers).check() == []
 
     @invariant()
     def what_was_decided_is_as_it_was(self) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from minutebook.contracts.announced import for_lines
 from minutebook.domain.records import Authorship, DecisionStatus, Role
-from minutebook.features.ledger.search import DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.search.fusion import Signal
 from tests.contracts.requirements import requirement
 from tests.features.ledger.contract.ledgered import CONTRACT, UNKNOWN, WHY, Client
@@ -29,7 +30,7 @@ def human(agent: Client) -> Client:
 def history(client: Client) -> list[str]:
     """The subjects of a ledger's commits, newest first."""
     app, caller = client.world.app, client.world.caller
-    (path,) = {str(each.path) for each in app.get(LedgerServices).ledgers.states(caller)}
+    (path,) = {str(each.path) for each in app.get(Ledgers).states(caller)}
     told = subprocess.run(
         ["git", "-C", path, "log", "--format=%s"],
         check=True,
@@ -71,7 +72,7 @@ def test_each_act_is_one_commit_and_a_refused_one_none(agent: Client) -> None:
 @requirement("ledger/record_decision/indexed")
 def test_a_decision_is_found_by_vectors_at_once(agent: Client) -> None:
     id = agent.record("database", "Use SQLite")
-    (found,) = agent.world.app.get(LedgerServices).decision_search.search(
+    (found,) = agent.world.app.get(DecisionSearch).search(
         agent.world.caller, "sqlite", DecisionMode.BALANCED, 5
     )
     assert found.record.id == id
@@ -153,7 +154,7 @@ def test_any_text_is_kept_as_it_was_given(agent: Client, odd: str) -> None:
     assert kept.rationale == told["rationale"]
     assert agent.ids(text) == [id]
     person = agent.of(Role.HUMAN).world
-    rebuilt = person.app.get(LedgerServices).rebuilds.rebuild(person.caller)
+    rebuilt = person.app.get(Rebuilds).rebuild(person.caller)
     assert (rebuilt.to_tables, rebuilt.to_git, rebuilt.notes) == ((), (), ())
 
 

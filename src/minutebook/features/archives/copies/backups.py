@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from minutebook.app import App
 from minutebook.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
 from minutebook.disk.encryption import Key, encrypting
 from minutebook.domain.caller import Caller
@@ -18,7 +19,7 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.reason import cause_of, of_system
 from minutebook.domain.records import Kind
-from minutebook.places import MOST_BACKUPS
+from minutebook.places import MOST_BACKUPS, data_directory
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.services.maintenance.data_directory import BACKUP, DataDirectory
@@ -189,3 +190,8 @@ class _DigestReader:
         data = self._file.read(size)
         self._sum.update(data)
         return data
+
+
+def store_backups(app: App) -> Backups:
+    """Return the backups of the store of an app."""
+    return Backups(data_directory(app.settings), app.infrastructure.store, app.trail, app.clock)

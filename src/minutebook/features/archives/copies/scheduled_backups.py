@@ -1,21 +1,30 @@
 """Make backups by a schedule, check that each can be restored, keep the latest."""
 
 import json
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from minutebook.app import App
 from minutebook.disk.atomic_file import replace_file, sync_folder
+from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreError
 from minutebook.domain.reason import Reason, of_system
-from minutebook.features.archives.copies.backups import BackedUp, Backups
+from minutebook.features.archives.copies.backups import BackedUp, Backups, store_backups
+from minutebook.features.archives.copies.restores import check_restorable
+from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.services.access.visibility import Clock
+from minutebook.services.jobs import Job
 from minutebook.services.maintenance.data_directory import BACKUP, make_home
 from minutebook.store.named_locks import NamedLocks
+
+log = logging.getLogger(__name__)
 
 LOCK = "scheduled backup"
 """The named lock of the process that makes one."""
@@ -215,3 +224,30 @@ def _made(folder: Path, gone: Path | None) -> list[tuple[datetime, Path]]:
             if (name := _NAME.fullmatch(path.name)) and path.is_file():
                 found.append((datetime.strptime(name[1], _INSTANT).replace(tzinfo=UTC), path))
     return sorted(found, reverse=True)
+
+
+def scheduled_backups(app: App) -> ScheduledBackups:
+    """Return the backups by the schedule that the settings state; a store on a server has its own."""
+    settings = app.settings.of(ArchiveSettings)
+    every = timedelta(hours=settings.backup_every) if settings.backup_every else None
+    schedule = Schedule(every, settings.scheduled_backups, settings.backup_keep)
+    return ScheduledBackups(
+        app.get(store_backups),
+        lambda backup: check_restorable(backup, place_of(app.settings.key)),
+        schedule if app.settings.store is None else None,
+        app.settings.home,
+        app.infrastructure.locks,
+        app.clock,
+    )
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job of the backups that are made by schedule, if there is a schedule."""
+    backups = app.get(scheduled_backups)
+
+    def back_up(caller: Caller) -> None:
+        if made := backups.run_if_due(caller):
+            log.info("backed up %s", count_of(made.size, "byte"))
+
+    if backups.state().next_at is not None:
+        yield Job("backups", back_up, "the scheduled backup failed")

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
@@ -24,8 +25,7 @@ from minutebook.domain.records import (
 )
 from minutebook.features.archives.notes.note_folder import TABLE, Agreed, NoteFolder
 from minutebook.features.archives.notes.organization_notes import OrganizationNotes
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Records, VisibleMoment
+from minutebook.services.access.visibility import VisibleMoment
 
 IN_TABLES = (
     *(Kind.MEMORY, Kind.ENTITY, Kind.RELATION, Kind.LINK),
@@ -56,9 +56,8 @@ class FolderExported:
 class FolderExports:
     """Writes the records that the caller may see; the same records make the same files, so few are written."""
 
-    def __init__(self, store: Records, trail: Trail) -> None:
-        self._store = store
-        self._trail = trail
+    def __init__(self, app: App) -> None:
+        self._store, self._trail = app.infrastructure.records, app.trail
 
     def notes(self, caller: Caller, folder: Path) -> FolderExported:
         """Write a note each memory, entity, decision and session, joined by links.

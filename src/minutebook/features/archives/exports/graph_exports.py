@@ -7,13 +7,13 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
+from minutebook.app import App
 from minutebook.disk.atomic_file import new_file
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.records import Entity, Kind, Memory, Mention, Relation
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, Records, VisibleMoment
+from minutebook.services.access.visibility import VisibleMoment
 
 EXPORTED = (Kind.ENTITY, Kind.MEMORY, Kind.RELATION)
 
@@ -42,10 +42,9 @@ class GraphExported:
 class GraphExports:
     """Writes entities and relations that the caller may see and that hold now, as lines."""
 
-    def __init__(self, store: Records, trail: Trail, clock: Clock) -> None:
-        self._store = store
-        self._trail = trail
-        self._clock = clock
+    def __init__(self, app: App) -> None:
+        self._store, self._trail = app.infrastructure.records, app.trail
+        self._clock = app.clock
 
     def run(self, caller: Caller, path: Path) -> GraphExported:
         """Write a new file. A memory stands at each entity that it names, or at the one of its title.

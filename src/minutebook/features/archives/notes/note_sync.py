@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.control_characters import is_blank
@@ -98,10 +99,9 @@ class NotesReport(IntakeReport):
 class NoteSync:
     """Brings a folder and the store together, by their last agreed state."""
 
-    def __init__(self, infrastructure: Infrastructure, memories: Memories) -> None:
-        self._infrastructure = infrastructure
-        self._trail = infrastructure.trail
-        self._memories = memories
+    def __init__(self, app: App) -> None:
+        self._infrastructure = app.infrastructure
+        self._trail, self._memories = app.trail, app.memories
 
     def run(
         self, caller: Caller, folder: Path, asked: Asked, *, again: bool = False

@@ -12,7 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import IndexState
 from minutebook.features.code.pages.projects import projects_part
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.reading import CodeReading
 from minutebook.features.pages.frame.catalogue import PageLanguage, speaking, spoken
 from minutebook.features.pages.frame.host import Host
 from minutebook.features.pages.views.live import BEAT, EVERY
@@ -73,10 +73,10 @@ class LiveProjects:
                 return last
 
             def task(app: App, caller: Caller) -> _Look:
-                mark = app.get(CodeServices).code_reading.mark(caller)
+                mark = app.get(CodeReading).mark(caller)
                 if last is not None and last.mark == mark:
                     return _Look(now, mark, last.data, last.state)
-                projects = app.get(CodeServices).code_reading.projects(caller)
+                projects = app.get(CodeReading).projects(caller)
                 is_busy = any(each.project.state is IndexState.INDEXING for each in projects)
                 with speaking(language):
                     markup, state = projects_part(projects)

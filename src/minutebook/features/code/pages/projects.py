@@ -10,8 +10,9 @@ from markupsafe import Markup
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.code.pages.source import code_hits, file_address, source_lines
-from minutebook.features.code.reading import ProjectSummary
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.code.reading import CodeReading, ProjectSummary
+from minutebook.features.code.search import CodeSearch
 from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.rendering import environment
@@ -50,7 +51,7 @@ def show(visit: Visit) -> Page:
     query = code_query(visit.query)
     facts: dict[str, Any] = {"query": query, "hits": [], "projects": None, "state": ""}
     if query.text:
-        found = app.get(CodeServices).code_search.search(
+        found = app.get(CodeSearch).search(
             caller,
             query.text,
             LIMIT,
@@ -59,14 +60,12 @@ def show(visit: Visit) -> Page:
             path=query.fields.get("path"),
         )
         facts["hits"] = code_hits(found, query.text)
-    known = app.get(CodeServices).projects.all(caller)
+    known = app.get(Projects).all(caller)
     facts["is_empty"] = not known
     if known and not query.text:
-        facts["projects"], facts["state"] = projects_part(
-            app.get(CodeServices).code_reading.projects(caller)
-        )
+        facts["projects"], facts["state"] = projects_part(app.get(CodeReading).projects(caller))
     facts["names"] = _choices([each.id for each in known], query.fields.get("project"))
-    languages = app.get(CodeServices).code_reading.languages(caller)
+    languages = app.get(CodeReading).languages(caller)
     facts["languages"] = _choices(languages, query.fields.get("language"))
     facts["notes"] = notes_said(caller.call.notes)
     return Page("code/results.html" if visit.wants_part else "code/code.html", facts)
@@ -76,9 +75,7 @@ def file(visit: Visit) -> Page:
     """Show the lines of a file around one. Raises NotFound if the index does not hold it."""
     project, path = visit.query.get("project", ""), visit.query.get("path", "")
     line = _number(visit.query.get("line", "1"))
-    lines = visit.app.get(CodeServices).code_reading.lines(
-        visit.caller, project, path, line, AROUND
-    )
+    lines = visit.app.get(CodeReading).lines(visit.caller, project, path, line, AROUND)
     here = next(each for each in lines.chunks if each.start_line <= line <= each.end_line)
     shown = source_lines(lines.text, here.language)
     facts = {

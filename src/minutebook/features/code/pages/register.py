@@ -8,7 +8,8 @@ from minutebook.domain.caller import Caller
 from minutebook.features.code.pages import projects
 from minutebook.features.code.pages.live import LiveProjects
 from minutebook.features.code.pages.source import CodeHit, code_hits
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code.projects import Projects
+from minutebook.features.code.search import CodeSearch
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.host import Host
 from minutebook.features.pages.frame.page import (
@@ -32,13 +33,13 @@ def _live(host: Host) -> Events:
 
 
 def _search(visit: Visit, text: str, limit: int) -> Sequence[CodeHit]:
-    found = visit.app.get(CodeServices).code_search.search(visit.caller, text, limit)
+    found = visit.app.get(CodeSearch).search(visit.caller, text, limit)
     return code_hits(found, text, LINES)
 
 
 def projects_of(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
     """Return the projects that the caller sees."""
-    found = app.get(CodeServices).projects.all(caller)
+    found = app.get(Projects).all(caller)
     return {"projects": found} if found else None
 
 

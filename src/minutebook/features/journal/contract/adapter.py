@@ -13,7 +13,6 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Category, Kind, Summary, Turn
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.archives.archive_lines import Mode
-from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.journal.contract.wording import named
 from minutebook.services.intake import Outcome
 from minutebook.services.maintenance.database import (
@@ -174,8 +173,10 @@ def summarize_sessions(
 
 def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
     """Write the turns and summaries that the caller may see to a file."""
+    from minutebook.features.archives.archives import Archives
+
     kinds = {name: kind for name, kind in COLLECTIONS.items() if name in include}
-    done = app.get(ArchiveServices).archives.export(caller, kinds.values())
+    done = app.get(Archives).export(caller, kinds.values())
     counts = {name: done.counts.get(kind, 0) for name, kind in kinds.items()}
     message = ", ".join(f"{count} {name}" for name, count in counts.items())
     return {"message": f"Exported {message}.", "files": [done.called], "counts": counts}
@@ -183,7 +184,9 @@ def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
 
 def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
     """Take in the turns and summaries of a file."""
-    done = app.get(ArchiveServices).archives.import_(caller, file, Mode(mode))
+    from minutebook.features.archives.archives import Archives
+
+    done = app.get(Archives).import_(caller, file, Mode(mode))
     imported, skipped = done.imported.total(), done.counts[Outcome.HERE].total()
     removed, kept = done.displaced.total(), done.counts[Outcome.LEFT_OUT].total()
     message = f"Imported {_several(imported, 'record', 'records')}"

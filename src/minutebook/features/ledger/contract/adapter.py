@@ -9,8 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.search import DecisionHit, DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.search import DecisionHit, DecisionMode, DecisionSearch
 
 PREVIEW = 200
 """Characters of a preview at most."""
@@ -28,10 +27,12 @@ def record_decision(
     supersedes: list[str],
 ) -> Shape:
     """Put a first decision on a target, or one in the place of all that are active on it."""
+    from minutebook.features.ledger.decisions import DecisionActs
+
     if supersedes:
         return supersede_decision(app, caller, title, target, rationale, supersedes, consequences)
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
-    decision = app.get(LedgerServices).decisions.record(caller, draft)
+    decision = app.get(DecisionActs).record(caller, draft)
     return _done(f"Recorded on {decision.target!r}.", decision_id=decision.id)
 
 
@@ -45,15 +46,17 @@ def supersede_decision(
     consequences: list[str],
 ) -> Shape:
     """Put a decision in the place of all that are active on its target."""
+    from minutebook.features.ledger.decisions import DecisionActs
+
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     old = _ids(old_decision_ids)
-    decision = app.get(LedgerServices).decisions.supersede(caller, old, draft)
+    decision = app.get(DecisionActs).supersede(caller, old, draft)
     return _done(f"Recorded in place of {', '.join(old)}.", decision_id=decision.id)
 
 
 def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str) -> Shape:
     """Find decisions, followed to those that hold now."""
-    found = app.get(LedgerServices).decision_search.search(caller, query, DecisionMode(mode), limit)
+    found = app.get(DecisionSearch).search(caller, query, DecisionMode(mode), limit)
     app.note_answer(
         caller, "search_decisions", query, ((each.record, each.score) for each in found)
     )
@@ -63,9 +66,10 @@ def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str
 
 def accept_proposal(app: App, caller: Caller, proposal_id: str) -> Shape:
     """Make a proposal the truth, with the secret that the server was started with."""
-    decision = app.get(LedgerServices).proposals.accept(
-        caller, _id(proposal_id), app.get(LedgerServices).secret.given
-    )
+    from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+    from minutebook.features.ledger.proposals import Proposals
+
+    decision = app.get(Proposals).accept(caller, _id(proposal_id), app.get(ApprovalSecret).given)
     replaced = f", in place of {', '.join(decision.supersedes)}" if decision.supersedes else ""
     return _done(f"Accepted as {decision.id}{replaced}.")
 
@@ -80,8 +84,10 @@ def propose_decision(
     supersedes: list[str],
 ) -> Shape:
     """Keep a decision for a person to accept."""
+    from minutebook.features.ledger.proposals import Proposals
+
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
-    proposal = app.get(LedgerServices).proposals.propose(caller, draft, _ids(supersedes))
+    proposal = app.get(Proposals).propose(caller, draft, _ids(supersedes))
     return _done("Proposed; an admin accepts it after its review.", proposal_id=proposal.id)
 
 

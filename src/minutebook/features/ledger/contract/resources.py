@@ -10,7 +10,6 @@ from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
-from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.provenance import mark_of
 
 INDEXED = 200
@@ -30,31 +29,39 @@ def index(app: App, caller: Caller) -> Shape:
 
     Clients load it unasked: of what may only be told to who asks, it shows no words.
     """
-    found = app.get(LedgerServices).decisions.latest(caller)
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    found = app.get(DecisionActs).latest(caller)
     shown = [_light(each) | _named(app, caller, each) for each in found[:INDEXED]]
     return {"total": len(found), "decisions": shown}
 
 
 def decision(app: App, caller: Caller, id: str) -> Shape:
     """Show one decision or proposal, complete."""
-    found = app.get(LedgerServices).decisions.read(caller, _id(id))
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    found = app.get(DecisionActs).read(caller, _id(id))
     if isinstance(found, Proposal):
         return _proposal(found) | mark_of(found)
-    holds = [each.id for each in app.get(LedgerServices).decisions.truth(found)]
+    holds = [each.id for each in app.get(DecisionActs).truth(found)]
     return _decision(found) | {"holds_now": holds} | mark_of(found)
 
 
 def history(app: App, caller: Caller, id: str) -> Shape:
     """Show every decision on the target of one, the oldest first."""
-    found = app.get(LedgerServices).decisions.read(caller, _id(id))
-    chain = app.get(LedgerServices).decisions.beside(caller, found)
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    found = app.get(DecisionActs).read(caller, _id(id))
+    chain = app.get(DecisionActs).beside(caller, found)
     target = chain[0].target if chain else found.target
     return {"id": found.id, "target": target, "decisions": [_decision(each) for each in chain]}
 
 
 def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
     """Describe the decisions of the index as resources."""
-    for each in app.get(LedgerServices).decisions.latest(caller)[:INDEXED]:
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    for each in app.get(DecisionActs).latest(caller)[:INDEXED]:
         named = _named(app, caller, each)
         yield {
             "uri": _uri(each),
@@ -67,9 +74,9 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
 
 def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
     """Return the ids of the decisions with an id, target or title that begins with `typed`."""
-    return [
-        each.id for each in app.get(LedgerServices).decisions.beginning(caller, typed)[:COMPLETED]
-    ]
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    return [each.id for each in app.get(DecisionActs).beginning(caller, typed)[:COMPLETED]]
 
 
 HANDLERS = ResourceHandlers(

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Forbidden,
@@ -24,9 +25,8 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import default_organization
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind, Role
-from minutebook.features.ledger.keys.secret_place import SecretPlace
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock
+from minutebook.features.ledger.places import secret_place_of
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.store.named_locks import NamedLocks
 
 logger = logging.getLogger(__name__)
@@ -77,14 +77,11 @@ class ApprovalSecret:
     While a secret is set, it holds the one before, too: the commit of the entry decides which counts.
     """
 
-    def __init__(
-        self, place: SecretPlace, locks: NamedLocks, trail: Trail, clock: Clock, given: str | None
-    ) -> None:
-        self._place = place
-        self._locks = locks
-        self._trail = trail
-        self._clock = clock
-        self.given = given
+    def __init__(self, app: App) -> None:
+        self._place = secret_place_of(app)
+        self._locks = app.infrastructure.locks
+        self._trail, self._clock = app.trail, app.clock
+        self.given = app.settings.of(LedgerSettings).agent_memory_secret
 
     @property
     def is_set(self) -> bool:
@@ -222,3 +219,13 @@ def _opens(state: _Kept, now: datetime) -> datetime:
 def _digest(text: str, salt: bytes) -> str:
     secret = text.encode("utf-8", "surrogatepass")
     return hashlib.scrypt(secret, salt=salt, n=_N, r=_R, p=_P, maxmem=2 * _MEMORY, dklen=32).hex()
+
+
+def pin_first(app: App) -> None:
+    """Pin the secret that accepts proposals, if an admin opens the store and none is pinned yet."""
+    pin_secret(app, app.settings.caller(), "")
+
+
+def pin_secret(app: App, caller: Caller, folder: str) -> None:
+    """Pin the secret, if the caller is an admin and none is pinned yet; the daemon's own start is no admin's."""
+    app.get(ApprovalSecret).pin(caller)

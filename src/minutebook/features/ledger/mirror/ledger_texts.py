@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.origin import answers_for
@@ -12,7 +13,6 @@ from minutebook.domain.trust.trail import ERASE
 from minutebook.domain.writing.decision_drafts import erased
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.services.access.erased import forget_erased
-from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.protocol import Store
 
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 class LedgerTexts:
     """Erases the texts of decisions from the history of ledgers that Minutebook keeps by itself."""
 
-    def __init__(self, infrastructure: Infrastructure, ledgers: Ledgers) -> None:
-        self._store = infrastructure.store
-        self._trail = infrastructure.trail
-        self._ledgers = ledgers
+    def __init__(self, app: App) -> None:
+        self._store, self._trail = app.infrastructure.store, app.trail
+        self._ledgers = app.get(Ledgers)
 
     def check(self, organization: str) -> None:
         """Raise LedgerError if the history of an organization's ledger is not ours alone to rewrite."""

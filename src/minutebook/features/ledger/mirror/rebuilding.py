@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import Conflict, Forbidden, LedgerError
@@ -21,8 +22,6 @@ from minutebook.features.ledger.mirror.tables import (
     without_conflicts,
 )
 from minutebook.features.ledger.repositories import Deciding, Ledgers
-from minutebook.services.access.audit import Trail
-from minutebook.services.embeddings import Embeddings
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
@@ -80,11 +79,10 @@ class GitSide:
 class Rebuilds:
     """Rebuilds ledgers and tables from one another."""
 
-    def __init__(self, ledgers: Ledgers, trail: Trail, embeddings: Embeddings) -> None:
-        self._ledgers = ledgers
-        self._tables = ledgers.tables
-        self._trail = trail
-        self._embeddings = embeddings
+    def __init__(self, app: App) -> None:
+        self._ledgers = app.get(Ledgers)
+        self._tables = self._ledgers.tables
+        self._trail, self._embeddings = app.trail, app.embeddings
 
     def rebuild(self, caller: Caller) -> Rebuilt:
         """Make Git and the tables of the caller's organization agree: each gets the decisions it lacks.

@@ -6,8 +6,9 @@ from urllib.parse import quote
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.domain.rights.redaction import redacted_for
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.pages.lineage import drawing
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.differences import differences
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
@@ -19,11 +20,10 @@ def listed(visit: Visit) -> Page:
     """Show the active decisions by target, and the proposals that wait."""
     app, caller = visit.app, visit.caller
     by_target: dict[str, list[Decision]] = {}
-    for each in app.get(LedgerServices).decisions.truths(caller):
+    for each in app.get(DecisionActs).truths(caller):
         by_target.setdefault(each.target, []).append(each)
     waiting = [
-        (each, app.get(LedgerServices).proposals.opens(each))
-        for each in app.get(LedgerServices).proposals.pending(caller)
+        (each, app.get(Proposals).opens(each)) for each in app.get(Proposals).pending(caller)
     ]
     facts = {
         "by_target": by_target,
@@ -36,8 +36,8 @@ def listed(visit: Visit) -> Page:
 def show(visit: Visit, trouble: Trouble | None = None) -> Page:
     """Show a decision with its chain, or a proposal beside the decision it would replace."""
     app, caller = visit.app, visit.caller
-    found = app.get(LedgerServices).decisions.read(caller, visit.path["id"])
-    chain = app.get(LedgerServices).decisions.beside(caller, found)
+    found = app.get(DecisionActs).read(caller, visit.path["id"])
+    chain = app.get(DecisionActs).beside(caller, found)
     if isinstance(found, Proposal):
         before = [each for each in chain if each.status is DecisionStatus.ACTIVE]
     else:
@@ -49,9 +49,7 @@ def show(visit: Visit, trouble: Trouble | None = None) -> Page:
         "compared": [(each, differences(_text(each), _text(found))) for each in before],
         "is_pending": isinstance(found, Proposal) and found.status is ProposalStatus.PENDING,
         "is_declined": isinstance(found, Proposal) and found.status is ProposalStatus.DECLINED,
-        "opens": app.get(LedgerServices).proposals.opens(found)
-        if isinstance(found, Proposal)
-        else None,
+        "opens": app.get(Proposals).opens(found) if isinstance(found, Proposal) else None,
         "now": app.clock(),
         "trouble": trouble,
         "done": DONE.get(visit.query.get("done", "")),
@@ -63,9 +61,7 @@ def accept(visit: Visit) -> Page | Goto:
     """Make a proposal the decision that holds."""
     try:
         secret = visit.form.get("secret", "") or None
-        made = visit.app.get(LedgerServices).proposals.accept(
-            visit.caller, visit.path["id"], secret
-        )
+        made = visit.app.get(Proposals).accept(visit.caller, visit.path["id"], secret)
     except MinutebookError as error:
         return _refused(visit, error)
     return Goto(f"/decisions/{quote(made.id, safe='')}?done=accept")
@@ -75,7 +71,7 @@ def decline(visit: Visit) -> Page | Goto:
     """Settle a proposal without a decision."""
     try:
         visit = with_reason(visit)
-        visit.app.get(LedgerServices).proposals.decline(visit.caller, visit.path["id"])
+        visit.app.get(Proposals).decline(visit.caller, visit.path["id"])
     except MinutebookError as error:
         return _refused(visit, error)
     return Goto("/decisions?done=decline")
@@ -85,7 +81,7 @@ def reopen(visit: Visit) -> Page | Goto:
     """Let a declined proposal wait again."""
     try:
         visit = with_reason(visit)
-        visit.app.get(LedgerServices).proposals.reopen(visit.caller, visit.path["id"])
+        visit.app.get(Proposals).reopen(visit.caller, visit.path["id"])
     except MinutebookError as error:
         return _refused(visit, error)
     return Goto(f"/decisions/{quote(visit.path['id'], safe='')}?done=reopen")

@@ -6,9 +6,9 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.pages import decisions
-from minutebook.features.ledger.search import DecisionHit, DecisionMode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.search import DecisionHit, DecisionMode, DecisionSearch
 from minutebook.features.pages.explained import EXCERPT, Explained
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import FindKind, MenuEntry, Pages, Visit
@@ -16,7 +16,7 @@ from minutebook.search.excerpt import excerpt_and_words, sought_terms
 
 
 def _search(visit: Visit, text: str, limit: int) -> Sequence[Explained]:
-    search = visit.app.get(LedgerServices).decision_search
+    search = visit.app.get(DecisionSearch)
     return explained(text, search.search(visit.caller, text, DecisionMode.AUDIT, limit))
 
 
@@ -32,7 +32,7 @@ def explained(query: str, found: Sequence[DecisionHit]) -> list[Explained]:
 
 def secret(app: App, caller: Caller, may_issue: bool) -> Mapping[str, Any] | None:  # noqa: FBT001 - as the page asks
     """Return whether a secret is pinned, to those who may make tokens."""
-    return {"is_set": app.get(LedgerServices).secret.is_set} if may_issue else None
+    return {"is_set": app.get(ApprovalSecret).is_set} if may_issue else None
 
 
 PAGES = Pages(

@@ -1,14 +1,12 @@
 """Which memories may say the same as one, or otherwise."""
 
+from minutebook.app import App
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Memory
-from minutebook.embedding.service import Embedding
 from minutebook.features.tidying.looking.notes import Comparison, compare
 from minutebook.language.revisions import DatedText
 from minutebook.search.text import MAX_QUERY, check_query, parse_query
-from minutebook.services.access.visibility import Clock, everything_in
-from minutebook.services.knowledge.similar import SimilarMemories
-from minutebook.store.protocol import Store
+from minutebook.services.access.visibility import everything_in
 
 LOOKED_AT = 5
 """Memories with the same words that are compared where there is no model."""
@@ -20,13 +18,9 @@ LONGEST_WAIT = 30.0
 class MemoryNeighbours:
     """Finds the memories that one is compared with: by meaning or, without a model, by words."""
 
-    def __init__(
-        self, store: Store, similar: SimilarMemories, embedding: Embedding, clock: Clock
-    ) -> None:
-        self._store = store
-        self._similar = similar
-        self._embedding = embedding
-        self._clock = clock
+    def __init__(self, app: App) -> None:
+        self._store = app.infrastructure.store
+        self._similar, self._embedding, self._clock = app.similar, app.embedding, app.clock
 
     def of(self, memory: Memory) -> list[Memory]:
         """Return the memories that hold now and are like one, whoever asks."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 
+from minutebook.app import App
 from minutebook.domain.records import (
     CLASSES,
     SYSTEM_ORGANIZATION,
@@ -18,13 +19,11 @@ from minutebook.domain.records import (
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.telling import shown
-from minutebook.features.citations.verdicts import Citations
 from minutebook.features.tidying.findings import Subject, Suggestion, Topic, suggestion_id
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
 from minutebook.features.tidying.looking.candidates import MemoryNeighbours
 from minutebook.features.tidying.looking.notes import Comparison, PairVerdict
-from minutebook.services.infrastructure import Infrastructure
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +44,13 @@ class Examined:
 class Examining:
     """Examines records for anyone: findings are shown only to callers that may see all of them."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        candidates: MemoryNeighbours,
-        citations: Citations,
-    ) -> None:
-        self._store = infrastructure.store
-        self._records = infrastructure.records
-        self._clock = infrastructure.clock
-        self._candidates = candidates
-        self._citations = citations
+    def __init__(self, app: App) -> None:
+        from minutebook.features.citations.verdicts import Citations
+
+        self._store, self._records = app.infrastructure.store, app.infrastructure.records
+        self._clock = app.clock
+        self._candidates = app.get(MemoryNeighbours)
+        self._citations = app.get(Citations)
 
     def again(self, suggestion: Suggestion) -> Examined | None:
         """Look at the records of a suggestion again; None if there is nothing to suggest any more."""

@@ -1,32 +1,39 @@
 """Go through the changes since the last round, find disorder, and suggest changes."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
+from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import WorkSpent
 from minutebook.domain.records import CLASSES, Kind, Memory, Role
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.citations.citing import CITING
 from minutebook.features.citations.following import Followed, Follower, noted_at_end
-from minutebook.features.citations.verdicts import Citations
-from minutebook.features.tidying.findings import State, Suggestion, Topic
+from minutebook.features.tidying.findings import State, Suggestion, Topic, parse_rules
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.looking.candidates import MemoryNeighbours
 from minutebook.features.tidying.looking.examining import Examined, Examining, suggestion_of
-from minutebook.features.tidying.looking.state import FOLLOWER, tended
+from minutebook.features.tidying.looking.state import FOLLOWER, interval, tended
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.services.infrastructure import Infrastructure
+from minutebook.features.tidying.settings import TidyingSettings
+from minutebook.services.jobs import Job
 from minutebook.store.values import Change
+
+log = logging.getLogger(__name__)
 
 FINDERS = "4"
 """Counts up when the finders find other things: everything is then looked at once more."""
 
 BATCH = 200
 """Suggestions that are read at once."""
+
+RETRY = 3600.0
+"""Seconds after a failed round before the next is tried."""
 
 ACTOR = "tidy rule"
 """Why something was applied that nobody asked for, in the trail."""
@@ -53,28 +60,18 @@ class Rounds:
     None: never.
     """
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        rows: TidyRows,
-        candidates: MemoryNeighbours,
-        citations: Citations,
-        examining: Examining,
-        inbox: Inbox,
-        rules: Mapping[Topic, float],
-        every: timedelta | None,
-    ) -> None:
-        self.every = every
-        self._store = infrastructure.store
-        self._rows = rows
-        self._records = infrastructure.records
-        self._infrastructure = infrastructure
-        self._clock = infrastructure.clock
-        self._candidates = candidates
-        self._citations = citations
-        self._examining = examining
-        self._inbox = inbox
-        self._rules = rules
+    def __init__(self, app: App) -> None:
+        from minutebook.features.citations.verdicts import Citations
+
+        self.every = interval(app.settings)
+        self._infrastructure = app.infrastructure
+        self._store, self._records = app.infrastructure.store, app.infrastructure.records
+        self._rows = TidyRows(app.infrastructure.database)
+        self._clock = app.clock
+        self._candidates, self._examining = app.get(MemoryNeighbours), app.get(Examining)
+        self._citations = app.get(Citations)
+        self._inbox = app.get(Inbox)
+        self._rules = parse_rules(app.settings.of(TidyingSettings).tidy_rules)
 
     def run_if_due(self, caller: Caller) -> Round | None:
         """Do as `run` does for the organizations that are due; None if none is. Raises the same."""
@@ -111,6 +108,12 @@ class Rounds:
         if self._rules and not dry_run:
             done.applied += self._inbox.apply_by_rules(_by_rule(caller), self._rules)
         return done
+
+    def suggest(self, memory: Memory, others: Sequence[str]) -> None:
+        """Keep suggestions for the pairs of a memory with others of its organization, by id, of which one should end."""
+        near = (self._store.get(Memory, memory.organization, each) for each in others)
+        pairs = (self._examining.pair(memory, each) for each in near if each is not None)
+        self._new(memory.organization, filter(None, pairs), None)
 
     def _go_through(
         self, caller: Caller, organization: str, done: Round, most: int | None, *, dry_run: bool
@@ -235,3 +238,15 @@ def _by_rule(caller: Caller) -> Caller:
     asks = in_call(anywhere(caller), reason=ACTOR)
     is_owners = not caller.token and caller.role is Role.AGENT
     return replace(asks, role=Role.HUMAN) if is_owners else asks
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job of the rounds, if they are made by schedule."""
+    rounds = app.get(Rounds)
+
+    def tidy(caller: Caller) -> None:
+        if (done := rounds.run_if_due(caller)) is not None:
+            log.info("tidied: %s", count_of(done.found.total(), "new suggestion"))
+
+    if rounds.every is not None:
+        yield Job("tidying", tidy, "tidying by schedule failed", retry=RETRY)

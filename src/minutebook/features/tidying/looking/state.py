@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from minutebook.app import App
+from minutebook.config import Settings
 from minutebook.domain.caller import Caller, Note, anywhere
 from minutebook.domain.counts import count_of
 from minutebook.domain.instants import rfc3339
@@ -12,8 +14,8 @@ from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
 from minutebook.features.citations.following import noted_at_end
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
+from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.services.access.visibility import Records, View
-from minutebook.services.infrastructure import Infrastructure
 
 BATCH = 200
 
@@ -40,20 +42,20 @@ class TidyState:
     is_overdue: bool
 
 
+def interval(settings: Settings) -> timedelta | None:
+    """Return the time from one round by schedule to the next; None: there is no schedule."""
+    hours = settings.of(TidyingSettings).tidy_every
+    return timedelta(hours=hours) if hours else None
+
+
 class TidyStatus:
     """Reads the state of tidying; it needs none of the finders and changers."""
 
-    def __init__(
-        self,
-        infrastructure: Infrastructure,
-        rows: TidyRows,
-        every: timedelta | None,
-    ) -> None:
-        self.every = every
-        self._store = infrastructure.store
-        self._records = infrastructure.records
-        self._rows = rows
-        self._clock = infrastructure.clock
+    def __init__(self, app: App) -> None:
+        self.every = interval(app.settings)
+        self._store, self._records = app.infrastructure.store, app.infrastructure.records
+        self._rows = TidyRows(app.infrastructure.database)
+        self._clock = app.clock
 
     def state(self, caller: Caller) -> TidyState:
         """Return when the last round ended, its findings, the open items, and whether one should have run."""
@@ -106,6 +108,11 @@ class TidyStatus:
                     if visible_records(self._records, view, each) is not None:
                         counts[each.finding] += 1
         return counts
+
+
+def note_status(app: App, caller: Caller) -> None:
+    """Note beside an answer how tidying is."""
+    app.get(TidyStatus).tell(caller)
 
 
 def tended(store: Records, caller: Caller) -> list[str]:

@@ -12,7 +12,7 @@ from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import MenuEntry, Pages
 from minutebook.features.tidying.findings import WAITING
 from minutebook.features.tidying.pages import review
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.tidying.review import Review
 
 OF_TODAY = 3
 """Items that stand on the first page."""
@@ -26,7 +26,7 @@ def waiting(app: App, caller: Caller, is_examined: bool) -> Mapping[str, Any]:  
     pairs, looked_at = app.similar.pairs(caller, LOOKED_AT) if is_examined else (None, 0)
     return {
         "unverified": app.overview.memories(caller, MemoryQuery(status=Status.UNVERIFIED)),
-        "contradictions": len(app.get(TidyingServices).review.clashes(caller)),
+        "contradictions": len(app.get(Review).clashes(caller)),
         "finds_alike": not app.embedding.is_off,
         "alike": None if pairs is None else len(pairs),
         "looked_at": looked_at,
@@ -35,7 +35,7 @@ def waiting(app: App, caller: Caller, is_examined: bool) -> Mapping[str, Any]:  
 
 def first_of_all(app: App, caller: Caller, _span: DaySpan) -> Mapping[str, Any] | None:
     """Return the first items that wait, as cards; None if nothing waits."""
-    page = app.get(TidyingServices).review.page(caller, OF_TODAY)
+    page = app.get(Review).page(caller, OF_TODAY)
     cards = [review.shown(caller, each) for each in page.items]
     return {"cards": cards, "total": sum(page.counts[each] for each in WAITING)} if cards else None
 

@@ -20,9 +20,9 @@ from minutebook.features.pages.frame.wording import Trouble, trouble_of
 from minutebook.features.pages.views.find import offset
 from minutebook.features.pages.views.memories import with_reason
 from minutebook.features.tidying.findings import WAITING, Topic
+from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.pages import suggestions
-from minutebook.features.tidying.review import MEMORIES, Item
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.tidying.review import MEMORIES, Item, Review
 from minutebook.features.undo.undo import Undo
 from minutebook.screening.instructions import marks_of
 from minutebook.services.screening import masked_fields
@@ -104,7 +104,7 @@ def address(topic: str = "", **parts: object) -> str:
 
 def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone: str = "") -> Page:
     at, topics = offset(query), _topics(query)
-    page = visit.app.get(TidyingServices).review.page(visit.caller, LISTED, at, topics)
+    page = visit.app.get(Review).page(visit.caller, LISTED, at, topics)
     of = query.get("of", "")
     # Active memories do not wait: they are counted only where they are shown.
     known = [each for each in Topic if page.counts[each] or each in (of, Topic.ACTIVE)]
@@ -179,11 +179,11 @@ def _warnings(memory: Memory) -> list[str]:
 
 
 def _apply(visit: Visit, outcome: ReviewOutcome) -> None:
-    _settle(visit, outcome, visit.app.get(TidyingServices).review.apply, "apply", "verify")
+    _settle(visit, outcome, visit.app.get(Review).apply, "apply", "verify")
 
 
 def _refuse(visit: Visit, outcome: ReviewOutcome) -> None:
-    _settle(visit, outcome, visit.app.get(TidyingServices).review.refuse, "refuse", "deprecate")
+    _settle(visit, outcome, visit.app.get(Review).refuse, "refuse", "deprecate")
 
 
 def _settle(
@@ -197,7 +197,7 @@ def _settle(
     trail = visit.app.infrastructure.trail
 
     def settled(name: str) -> Done:
-        item = visit.app.get(TidyingServices).review.named(visit.caller, name)
+        item = visit.app.get(Review).named(visit.caller, name)
         said = of_suggestion
         if item.topic in MEMORIES and item.waiting is None:
             said = of_memory
@@ -216,7 +216,7 @@ def _settle(
 
 
 def _look(visit: Visit, outcome: ReviewOutcome) -> None:
-    visit.app.get(TidyingServices).rounds.run(visit.caller, most=suggestions.LOOKED_AT)
+    visit.app.get(Rounds).run(visit.caller, most=suggestions.LOOKED_AT)
 
 
 ACTS: dict[str, Callable[[Visit, ReviewOutcome], None]] = {
