@@ -14,9 +14,8 @@ from benchmarks.fit_revisions import Matrix, logistic
 from benchmarks.fit_talks import area
 from minutebook.features import summarizer
 from minutebook.features.summarizer.extractive import quotes_of, said_of
-from minutebook.features.summarizer.salience import weighed
 from minutebook.features.summarizer.talks import taken_back
-from minutebook.features.summarizer.worth import signs_of
+from minutebook.features.summarizer.worth import signs_of, weighed
 
 NAMES = (
     "always", "by the user", "last turn", "late", "of few turns", "of a long text", "announces", "words", "telling",

@@ -10,10 +10,10 @@ import pytest
 
 from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError, StoreError
-from minutebook.features.archives.checks import of_backups
 from minutebook.features.archives.copies.backups import Backups, store_backups
 from minutebook.features.archives.copies.restores import Restores, check_restorable
 from minutebook.features.archives.copies.scheduled_backups import Schedule, ScheduledBackups
+from minutebook.features.archives.seam import of_backups
 from minutebook.places import data_directory
 from minutebook.services.maintenance.doctor import Check, Doctor
 from minutebook.store.file_locks import FileLocks

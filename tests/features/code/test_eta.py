@@ -3,7 +3,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.features.code.eta import WINDOW, Pace
+from minutebook.features.code.indexing import WINDOW, Pace
 from tests.world import NOON
 
 

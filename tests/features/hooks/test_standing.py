@@ -2,7 +2,7 @@
 
 from minutebook.domain.records import MemoryType
 from minutebook.embedding.service import Embedding
-from minutebook.features.hooks.standing import standing
+from minutebook.features.hooks.statements import standing
 from tests.world import Opener
 
 MISTAKEN = {

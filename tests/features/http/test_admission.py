@@ -93,7 +93,7 @@ class Desk:
 
 @pytest.fixture(autouse=True)
 def turns_end_with_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minutebook.features.http.requests.turns.TURN_SECONDS", 3600.0)
+    monkeypatch.setattr("minutebook.features.http.requests.body.TURN_SECONDS", 3600.0)
 
 
 def acted(test: Callable[[Desk, asyncio.TaskGroup], Coroutine[Any, Any, None]]) -> None:
@@ -206,7 +206,7 @@ def test_a_body_that_does_not_come_keeps_no_request_waiting() -> None:
 def test_a_long_request_keeps_the_next_waiting_for_a_time_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("minutebook.features.http.requests.turns.TURN_SECONDS", 0.001)
+    monkeypatch.setattr("minutebook.features.http.requests.body.TURN_SECONDS", 0.001)
 
     async def test(desk: Desk, group: asyncio.TaskGroup) -> None:
         await desk.known("ana", "ben")

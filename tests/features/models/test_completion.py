@@ -5,7 +5,7 @@ import json
 import pytest
 
 from minutebook.domain.errors import Unanswered
-from minutebook.features.models.completion import Completion
+from minutebook.features.models.endpoint import Completion
 from tests.chat_service import ChatService, completed
 
 

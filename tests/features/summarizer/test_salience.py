@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.features.summarizer.salience import centralities, likeness, weighed
+from minutebook.features.summarizer.worth import centralities, likeness, weighed
 
 texts = st.lists(
     st.lists(st.sampled_from(["bread", "oven", "flour", "the", "东京", "a.py"]), max_size=5).map(

@@ -21,8 +21,7 @@ from minutebook.features.code.projects import Projects
 from minutebook.features.why import following
 from minutebook.features.why.commits import MOST_FILES
 from minutebook.features.why.following import Histories
-from minutebook.features.why.history_cache import WAITING, HistoryCache
-from minutebook.features.why.line_history import LineRange
+from minutebook.features.why.line_history import WAITING, HistoryCache, LineRange
 from minutebook.features.why.places import PlaceReasons
 from minutebook.features.why.seam import CommitSource
 from minutebook.features.why.search import CommitSearch

@@ -9,11 +9,11 @@ FEATURE = Feature(
     copies=".settings:copies",
     backups=".copies.backups:known_backups",
     rewrite_backup=".copies.erasing:without",
-    status=".status:status",
+    status=".seam:status",
     operations=".operations:OPERATIONS",
     jobs=".copies.scheduled_backups:jobs",
-    checks=".checks:checks",
-    undo=".undoing:undoing",
+    checks=".seam:checks",
+    undo=".seam:undoing",
     commands={
         "Take out and bring in": {
             ".cli": ("export", "backup", "restore"),
@@ -22,7 +22,7 @@ FEATURE = Feature(
     },
     page_parts={
         "health.done": {"archives/done.html": ""},
-        "health.upkeep": {"archives/backups.html": ".page_parts:backups"},
+        "health.upkeep": {"archives/backups.html": ".seam:backups"},
     },
-    page_acts={"/health/backup": ".page_parts:back_up"},
+    page_acts={"/health/backup": ".seam:back_up"},
 )

@@ -12,7 +12,27 @@ from minutebook.domain.plain import plain, value_of
 from minutebook.domain.records import Kind
 from minutebook.features.citations.cited import Judged
 from minutebook.store.sql.database import Connection, Database
+from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import instant, microseconds, value_text
+
+_CITATIONS = SideTable(
+    "citations",
+    "organization integer, kind name, id name, tree name, said name, base name, head name, stamps words, judged words",
+    key="organization, kind, id, tree",
+    indices={"by_tree": "(organization, tree)"},
+    goes_with=(Kind.MEMORY, Kind.DECISION, Kind.SUMMARY),
+)
+
+_CONFIRMED = SideTable(
+    "citations_confirmed",
+    "organization integer, kind name, id name, at instant",
+    key="organization, kind, id",
+    indices={},
+    goes_with=(Kind.DECISION, Kind.SUMMARY),
+)
+
+TABLES = SideTables((_CITATIONS, _CONFIRMED))
+
 
 Stamp = tuple[int, int]
 """The size of a file and when it was changed, in nanoseconds."""

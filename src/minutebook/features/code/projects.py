@@ -36,8 +36,7 @@ from minutebook.domain.rights.redaction import REASON
 from minutebook.domain.rights.roots import Roots
 from minutebook.feature import loaded
 from minutebook.features.code.chunking.files import check_root, check_root_below
-from minutebook.features.code.eta import Pace
-from minutebook.features.code.indexing import BATCH, Indexing
+from minutebook.features.code.indexing import BATCH, Indexing, Pace
 from minutebook.features.code.settings import CodeSettings
 from minutebook.services.access.visibility import View, everything_in
 from minutebook.store.named_locks import Held

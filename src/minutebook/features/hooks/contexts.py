@@ -19,12 +19,10 @@ from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_proj
 from minutebook.domain.writing.turns import Session
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.hooks.private import without_private
-from minutebook.features.hooks.standing import standing
-from minutebook.features.hooks.taken_back import is_taken_back
+from minutebook.features.hooks.statements import is_taken_back, standing
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import LINES_OF_FACTS, open_ends
-from minutebook.features.summarizer.session_facts import is_settled
-from minutebook.features.summarizer.session_words import pattern
+from minutebook.features.summarizer.session_facts import is_settled, pattern
 from minutebook.services.access.doors import LOOKED_AT
 from minutebook.services.access.provenance import words_by_age, written
 from minutebook.services.search.combined import Ranked

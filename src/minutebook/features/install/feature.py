@@ -6,9 +6,9 @@ FEATURE = Feature(
     name="install",
     commands={"Begin": {".cli": ("install",)}},
     setup=".setup:STEPS",
-    checks_here=".checks:checks_here",
+    checks_here=".seam:checks_here",
     page_parts={
-        "find.empty": {"install/empty.html": ".page_parts:clients"},
-        "settings.below": {"install/clients.html": ".page_parts:clients"},
+        "find.empty": {"install/empty.html": ".seam:clients"},
+        "settings.below": {"install/clients.html": ".seam:clients"},
     },
 )

@@ -54,7 +54,7 @@ def chat_service(settings: Settings) -> "Summarizer | None":
     settings = settings.of(ModelSettings)
     if settings.summary_url is None:
         return None
-    from minutebook.features.models.completion import Completion
+    from minutebook.features.models.endpoint import Completion
     from minutebook.services.journal.summarizers import Summarizer
 
     if settings.summary_model is None:

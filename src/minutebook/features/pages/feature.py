@@ -7,6 +7,6 @@ FEATURE = Feature(
     needs=("http",),
     commands={"Begin": {".cli": ("ui",)}},
     pages=".views.register:PAGES",
-    daemon_requests={"pages": ".in_daemon:show"},
+    daemon_requests={"pages": ".serving:show"},
     mount=".cli:MOUNT",
 )

@@ -1,17 +1,46 @@
 """The pages as `serve --http` and `ui` have them served."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 from starlette.routing import BaseRoute, Mount
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.mounts import Served
+from minutebook.features.http.process import of_this_machine, serve_alone
 from minutebook.features.http.requests.hosts import Address
 from minutebook.features.pages.frame.application import pages_application
 from minutebook.features.pages.frame.host import Host, is_https, public_url_of
 from minutebook.features.pages.frame.register import registered
 from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.server.daemon.operations import DaemonClient, unknown
+
+
+def show(asking: DaemonClient, request: Mapping[str, Any]) -> None:
+    """Serve the pages to a port of this machine until the client leaves; send the link that lets its owner in.
+
+    Raises InvalidInput if the port cannot be used, or the request has another form.
+    """
+    if not isinstance(wanted := request["pages"], dict):
+        raise unknown()
+    sign_ins = SignIns(asking.caller, folder=Path(str(wanted["folder"])))
+
+    def announce(url: str) -> None:
+        asking.send({"link": f"{url}/enter?key={sign_ins.link()}"})
+
+    def wait() -> None:
+        # It says nothing more: what is read is its end, or the daemon's.
+        with suppress(OSError):
+            asking.connection.recv(1)
+
+    alone = of_this_machine(asking.settings)
+    address = Address("127.0.0.1", int(wanted["port"]))
+    mount = PagesMount(sign_ins, is_local=True)
+    with asking.host.stay():
+        serve_alone(alone, asking.host.loader, address, announce, mount, wait)
 
 
 class PagesMount:

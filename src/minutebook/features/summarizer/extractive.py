@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from minutebook.domain.records import Turn
-from minutebook.features.summarizer.salience import Weights, centralities, likeness, weighed
 from minutebook.features.summarizer.session_facts import (
     SessionFacts,
     category_of,
@@ -30,8 +29,12 @@ from minutebook.features.summarizer.worth import (
     OPEN,
     POINTS_BACK,
     Quote,
+    Weights,
+    centralities,
+    likeness,
     signs_of,
     telling,
+    weighed,
     worth,
 )
 from minutebook.language.sentences import pieces, sentences

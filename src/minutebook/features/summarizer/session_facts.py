@@ -6,21 +6,66 @@ scores that follow from them explain themselves. The words are English, German, 
 """
 
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from importlib import resources
 from pathlib import PurePosixPath
+from typing import Any
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
 from minutebook.domain.writing.edited_files import EditedFiles
 from minutebook.domain.writing.turns import RECAP
 from minutebook.features.summarizer import technologies
-from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
-from minutebook.features.summarizer.talks import REMEMBERED
+from minutebook.features.summarizer.talks import REMEMBERED, WORDS
 from minutebook.search.text import word_terms
 from minutebook.services.journal.summary_draft import MAX_TECHNOLOGIES
+
+FILE: Mapping[str, Any] = tomllib.loads(
+    resources.files(__package__).joinpath("session_words.toml").read_text(encoding="utf-8")
+)
+_WHOLE = r"(?<![^\W_])(?:{})(?![^\W_])"
+
+FILLERS = frozenset(FILE["common"]["fillers"].split())
+"""Words of any talk, lower case, as written."""
+
+FILLER_TERMS = frozenset(term for word in FILLERS for term in (word, *word_terms(word))) - {
+    "import"
+}
+"""The same, and as the terms of a text; without the stem of `important`, which is a word of its own."""
+
+FUNCTION_WORDS = frozenset(FILE["common"]["ends_nothing"].split())
+"""Words that must not end a phrase."""
+
+GERMAN_SIGNS = frozenset(FILE["common"]["german"].split())
+"""Words of which a German sentence holds one."""
+
+
+def pattern(*names: str, begins: bool = False) -> re.Pattern[str]:
+    """Compile the words of some lists, as whole words and ignoring case; `begins`: at the beginning of a text alone."""
+    found = "|".join(map(either, names))
+    return re.compile(rf"\W*(?:{found})" if begins else found, re.IGNORECASE | re.MULTILINE)
+
+
+def either(name: str) -> str:
+    """Return one list of words in all languages, or a pattern, as one regular expression."""
+    if name in FILE["patterns"]:
+        return plain(FILE["patterns"][name])
+    return whole(WORDS[name] if name in WORDS else FILE["words"][name])
+
+
+def whole(by_language: Mapping[str, str]) -> str:
+    """Return the alternatives of each language as one regular expression for whole words."""
+    return _WHOLE.format("|".join(map(plain, by_language.values())))
+
+
+def plain(text: str) -> str:
+    """Return a regular expression without the line ends in it, which mean nothing."""
+    return text.replace("\n", "")
+
 
 READ_AT_MOST = 20_000
 """Characters that are read of a prompt, thought or response: three parts its beginning, one its end."""

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from minutebook.features.summarizer.session_facts import without_politeness
-from minutebook.features.summarizer.session_words import (
+from minutebook.features.summarizer.session_facts import (
     FILE,
     FUNCTION_WORDS,
     GERMAN_SIGNS,
     either,
     plain,
+    without_politeness,
 )
 from minutebook.services.journal.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
 

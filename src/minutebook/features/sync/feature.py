@@ -5,7 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="sync",
     needs=("ledger",),
-    tables=".tables:TABLES",
+    tables=".rows:TABLES",
     erased_copies=".copies:CopiesOfRemotes",
     undo=".undoing:undoing",
     commands={"Take out and bring in": {".cli": ("sync",)}},

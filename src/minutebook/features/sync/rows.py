@@ -7,7 +7,24 @@ from typing import Any
 
 from minutebook.domain.records import Key, Kind
 from minutebook.store.sql.database import Database
+from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import value_text
+
+# Other machines have yet to hear of removed links, or know them by these ids.
+_MARKS = SideTable(
+    "sync_marks", "remote name, marks name", key="remote", indices={}, keeps_deletions=True
+)
+
+# Here `organization` is a name, as the other machines know it.
+_ROWS = SideTable(
+    "sync_rows",
+    "remote name, organization name, kind name, id name, digest name, file integer, state name",
+    key="remote, organization, kind, id",
+    indices={"by_file": "(remote, file) WHERE file <> 0"},
+)
+
+TABLES = SideTables((_MARKS, _ROWS))
+
 
 _FIELDS = "organization, kind, id, digest, state, file"
 _BATCH = 500

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="undo",
-    tables=".tables:TABLES",
+    tables=".rows:TABLES",
     operations=".operations:OPERATIONS",
     on_act=".images:keep",
     jobs=".undo:jobs",

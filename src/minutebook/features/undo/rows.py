@@ -6,7 +6,18 @@ from datetime import datetime
 from minutebook.domain.json_lines import line_of, object_of, record_of
 from minutebook.domain.records import Record
 from minutebook.store.sql.database import Database
+from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import microseconds, value_text
+
+_IMAGES = SideTable(
+    "undo_images",
+    "organization integer, entry integer, kind name, id name, at instant, record images",
+    key="organization, entry, kind, id",
+    indices={"by_at": "(organization, at)", "by_id": "(organization, id)"},
+)
+
+TABLES = SideTables((_IMAGES,))
+
 
 _BATCH = 500
 

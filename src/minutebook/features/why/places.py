@@ -27,7 +27,7 @@ from minutebook.features.code.references import Reference, below, file_meant, re
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import id_of, record_of, repository_of, written_code
-from minutebook.features.why.history_cache import HistoryCache
+from minutebook.features.why.line_history import HistoryCache
 from minutebook.features.why.search import CommitSearch
 from minutebook.features.why.session_requests import requests_of
 from minutebook.features.why.telling import LineChange, Rank

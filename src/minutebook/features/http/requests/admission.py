@@ -6,8 +6,8 @@ from ipaddress import ip_address, ip_network
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from minutebook.features.http.requests.body import RequestTurn
 from minutebook.features.http.requests.errors import refused
-from minutebook.features.http.requests.turns import RequestTurn
 from minutebook.server.limits import KEPT, FairQueue, TooManyRequests
 
 SHOWN = 4

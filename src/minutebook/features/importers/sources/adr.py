@@ -18,10 +18,13 @@ from minutebook.domain.writing.source_drafts import (
 from minutebook.features.archives.notes import front_matter
 from minutebook.features.importers.sources.instructions import PASSED_OVER as PASSED_OVER
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
-from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in
-from minutebook.features.importers.sources.reading.sections import sections_of
-from minutebook.features.importers.sources.reading.values import first_time, unread_times
+from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in, sections_of
+from minutebook.features.importers.sources.reading.values import (
+    entity_draft,
+    first_time,
+    relation_draft,
+    unread_times,
+)
 
 NAME = "adr"
 

@@ -16,12 +16,12 @@ from minutebook.domain.writing.source_drafts import (
 from minutebook.features.archives.notes import front_matter
 from minutebook.features.archives.notes.note_form import LINKS, MARK
 from minutebook.features.importers.sources.reading.files import ImportSource
-from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
-from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in
-from minutebook.features.importers.sources.reading.sections import fenced_lines
+from minutebook.features.importers.sources.reading.notes import NoteFile, fenced_lines, notes_in
 from minutebook.features.importers.sources.reading.values import (
+    entity_draft,
     first_time,
     instant_of,
+    relation_draft,
     unread_times,
 )
 

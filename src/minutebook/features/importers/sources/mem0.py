@@ -13,12 +13,13 @@ from minutebook.domain.writing.source_drafts import (
 )
 from minutebook.features.archives.notes.front_matter import plain
 from minutebook.features.importers.sources.reading.files import ImportSource
-from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
 from minutebook.features.importers.sources.reading.values import (
+    entity_draft,
     first_time,
     instant_of,
     object_at,
     objects_at,
+    relation_draft,
     text_at,
     unread_times,
 )

@@ -14,8 +14,11 @@ from minutebook.domain.writing.source_drafts import (
     UnreadPart,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource
-from minutebook.features.importers.sources.reading.graph import entity_draft, relation_draft
-from minutebook.features.importers.sources.reading.values import text_at
+from minutebook.features.importers.sources.reading.values import (
+    entity_draft,
+    relation_draft,
+    text_at,
+)
 
 NAME = "server-memory"
 

@@ -3,8 +3,7 @@
 from functools import cache
 
 from minutebook.contracts.contract import Contract
-from minutebook.features.journal.contract.adapter import OPERATIONS, UNOPENED
-from minutebook.features.journal.contract.gate import admit
+from minutebook.features.journal.contract.adapter import OPERATIONS, UNOPENED, admit
 from minutebook.features.journal.contract.wording import word
 
 

@@ -1,12 +1,13 @@
 """Wire words to domain words and back, for the `journal` contract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from minutebook import __version__
 from minutebook.app import App, now
-from minutebook.contracts.contract import Operation, Unopened
+from minutebook.contracts.contract import Admitted, Operation, Tool, Unopened
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import rfc3339
@@ -15,13 +16,17 @@ from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.journal.contract.wording import named
 from minutebook.services.intake import Outcome
-from minutebook.services.maintenance.database import (
-    Counts,
-    Health,
-    HealthStatus,
-    health_unopened,
-)
+from minutebook.services.maintenance.database import Counts, Health, HealthStatus, health_unopened
 from minutebook.services.search.sessions import JournalHit
+
+
+@contextmanager
+def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Admitted]:
+    """Admit a call if its tool needs no store, or its connection has it open. Raises StoreClosed."""
+    if tool.promise.get("needsStore", True):
+        app.database.check_open(caller)
+    yield caller, arguments
+
 
 Shape = dict[str, Any]
 

@@ -8,7 +8,29 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from minutebook.domain.control_characters import cleaned
-from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
+from minutebook.domain.writing.source_drafts import (
+    EntityDraft,
+    RelationDraft,
+    SourcePlace,
+    UnreadPart,
+)
+
+
+def entity_draft(
+    program: str, place: SourcePlace, name: str, type: str, **more: Any
+) -> EntityDraft:
+    """Return the draft of an entity, with `more` fields as the source has them."""
+    key = f"entity\0{type}\0{name}"
+    return EntityDraft(key=key, place=place, program=program, name=name, type=type, **more)
+
+
+def relation_draft(
+    program: str, place: SourcePlace, source: str, type: str, target: str, **more: Any
+) -> RelationDraft:
+    """Return the draft of a relation between two entities, by their names."""
+    more |= {"key": f"relation\0{source}\0{type}\0{target}", "place": place, "program": program}
+    return RelationDraft(source=source, target=target, type=type, **more)
+
 
 _EARLIEST_SECONDS = 100_000_000
 """The year 1973 in seconds since 1970; a smaller number is another count, such as a year."""

@@ -1,13 +1,28 @@
-"""Tell whether a later turn of a project took back a passage of an earlier one."""
+"""Judgements on statements: which hold from case to case, and which a later turn took back."""
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.records import Turn
+from minutebook.domain.records import Memory, Turn
 from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, said_of
 from minutebook.features.summarizer.talks import taken_back
+from minutebook.language.judged_vectors import LIKELY, chances
 from minutebook.language.sentences import sentences
 from minutebook.services.access.visibility import Records
+
+
+def standing(records: Records, memories: Iterable[Memory]) -> set[str]:
+    """Return the ids of the memories that are standing statements, as far as they have vectors of the model that the weights are for."""
+    kept = [(memory.id, records.vectors(memory)) for memory in memories]
+    return {
+        id
+        for id, found in kept
+        if found is not None
+        and chances("standing", np.asarray(found[1][:1]), found[0].name)[0] >= LIKELY
+    }
+
 
 NEXT, LATEST = 16, 32
 """Turns of the project after one, and of its latest ones, that may take it back: a hook has some 50 ms for this."""

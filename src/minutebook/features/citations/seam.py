@@ -1,4 +1,4 @@
-"""Name the cited files that are not in the project, beside the answer to a write."""
+"""The functions of this feature that the core calls: a note on cited files that are absent, and undoing."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -8,11 +8,14 @@ from minutebook.domain.caller import Caller, Note, anywhere
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Project, TextRecord
-from minutebook.features.code.references import references_in
+from minutebook.domain.trust.acts import CONFIRM
+from minutebook.domain.trust.done_acts import DoneAct, Undoing
 
 
 def note_absent(app: App, caller: Caller, record: TextRecord) -> None:
     """Note in the call the files that a record cites and that are not in its project, if its work tree is known."""
+    from minutebook.features.code.references import references_in
+
     if not any(each.path for each in references_in(record.text)):
         return
     from minutebook.features.citations.checking import CodeCheck
@@ -26,3 +29,22 @@ def note_absent(app: App, caller: Caller, record: TextRecord) -> None:
             text = "There is no {files} in this project: the text is kept, and nothing will be said of what it cites there."
             said = Reason(text, files=", ".join(absent))
             caller.call.notes["cites"] = Note({"absent": absent}, said)
+
+
+def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
+    """Return the way to take the confirmations of an act back; None if it confirmed nothing."""
+    from minutebook.features.citations.confirming import Confirmations
+
+    confirmations = app.get(Confirmations)
+    confirmed = [each for each in act.entries if each.act == CONFIRM]
+    if not confirmed:
+        return None
+    for each in confirmed:
+        if not confirmations.is_last(each):
+            return Undoing(Reason("it was confirmed again since"))
+
+    def take_back(who: Caller) -> None:
+        for each in confirmed:
+            confirmations.take_back(who, each.organization, each.subject_kind, each.subject)
+
+    return Undoing(after=take_back)

@@ -1,0 +1,99 @@
+"""The functions of this feature that the core calls: checks and lines on backups, their part of *Health*, undoing."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from minutebook.app import App
+from minutebook.config import Settings
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import Forbidden
+from minutebook.domain.policy import may_read_metrics
+from minutebook.domain.reason import Reason
+from minutebook.domain.trust.acts import IMPORT_OWN
+from minutebook.domain.trust.done_acts import DoneAct, Undoing
+from minutebook.features.archives.copies.scheduled_backups import BackupState
+from minutebook.services.maintenance.doctor import Check, Finding
+
+if TYPE_CHECKING:
+    from minutebook.api.connection import Operating
+
+BACK_UP = "`minutebook backup --rotate` makes one now"
+
+
+def checks(app: App) -> Iterable[Check]:
+    """Yield the check of the backups that are made by schedule."""
+    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
+
+    yield Check("The backups", lambda: of_backups(app.get(scheduled_backups).state()))
+
+
+def of_backups(state: BackupState) -> list[Finding]:
+    """Return the faults of the backups of a schedule, as the last of them left it."""
+    if state.failure is not None:
+        finding = f"The backup of {state.failure.at:%Y-%m-%d %H:%M} failed: {state.failure.reason}."
+        return [Finding(finding, BACK_UP)]
+    if state.next_at is not None and state.gone is not None:
+        finding = f"The last backup is gone, or is not whole: {state.gone}."
+        return [Finding(finding, BACK_UP)]
+    if state.next_at is not None and state.last is None:
+        return [Finding("No backup was made by the schedule yet.", BACK_UP)]
+    return []
+
+
+def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
+    """Return the known backups, to callers that answer for the whole store."""
+    from minutebook.features.archives.copies.backups import store_backups
+    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
+
+    if not may_read_metrics(caller, admins_only=True):
+        return None
+    scheduled = app.get(scheduled_backups)
+    return {
+        "backups": app.get(store_backups).known(),
+        "state": scheduled.state(),
+        "may_back_up": scheduled.is_possible,
+    }
+
+
+def back_up(app: App, caller: Caller) -> str:
+    """Make a backup and restore it for a test. Raises Forbidden to callers that do not answer for all."""
+    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
+
+    if not may_read_metrics(caller, admins_only=True):
+        reason = (
+            "it holds all organizations; its owner may, and an admin's token that is held to none"
+        )
+        raise Forbidden("back up the store", reason)
+    made = app.get(scheduled_backups).run(caller)
+    return f"/health?done={'backup' if made else 'busy'}#backups"
+
+
+_MINUTE = "%Y-%m-%dT%H:%MZ"
+
+
+def status(api: "Operating", settings: Settings) -> Mapping[str, str | None]:
+    """Return the times of the last backup and of the next, and the reason of one that failed."""
+    from minutebook.features.archives.operations import backups
+
+    made = api.run(backups)
+    return {
+        "last_backup": None if made.last is None else f"{made.last_at:{_MINUTE}} {made.last}",
+        "next_backup": None if made.next_at is None else f"{made.next_at:{_MINUTE}}",
+        "backup_failure": made.failure,
+    }
+
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+"""The subject of an import of an archive, which that of another program has not."""
+
+
+def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
+    """Have the records of an import put back, but say of an archive that it stays."""
+    from minutebook.features.archives.archives import IMPORT
+
+    if act.named.act not in (IMPORT, IMPORT_OWN, "replace"):
+        return None
+    if not _DIGEST.fullmatch(act.named.subject):
+        return Undoing()
+    return Undoing(Reason("an archive stays; `minutebook restore` brings a backup of before back"))

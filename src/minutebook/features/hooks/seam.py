@@ -1,0 +1,93 @@
+"""The functions of this feature that the core calls: facts of a folder, checks and lines of this machine, a day of hooks, a step of `setup`."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from minutebook.app import App
+from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
+from minutebook.config import Settings
+from minutebook.domain.caller import Caller
+from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.domain.reason import counted
+from minutebook.features.hooks.settings import HookSettings
+from minutebook.folders.finding import FolderPlace, PlaceFact
+from minutebook.operations.operation import is_at_keyboard
+from minutebook.services.maintenance.doctor import Finding
+
+
+def checks_here(settings: Settings) -> list[Finding]:
+    """Return the recent failures of hooks, by their log."""
+    from minutebook.features.hooks import log
+    from minutebook.features.hooks.cli import trouble_in
+
+    trouble = trouble_in(log.entries(str(settings.home)))
+    remedy = (
+        "`minutebook hooks` says more; `minutebook settings set hook_wait 0.3` gives them longer"
+    )
+    return [] if trouble is None else [Finding(trouble, remedy)]
+
+
+def lately_here(settings: Settings) -> list[str]:
+    """Return a line a client about its hooks; none where no hook was called."""
+    from minutebook.features.hooks import log
+    from minutebook.features.hooks.cli import client_lines
+
+    lines = client_lines(log.entries(str(settings.home)), datetime.now(UTC))
+    return [f"Hooks of {line}." for line in lines]
+
+
+def where(settings: Settings, place: FolderPlace) -> PlaceFact:
+    """Tell whether hooks are on in a folder."""
+    if place.hooks_off:
+        said = 'Hooks say and keep nothing here: .minutebook.toml has hooks = "off".'
+        return PlaceFact("hooks", "off", said)
+    return PlaceFact("hooks", settings.of(HookSettings).hooks)
+
+
+def offers(run: SetupRun) -> Iterator[Offer]:
+    """Yield the last calls of hooks, if there were any."""
+    from minutebook.features.hooks import log
+    from minutebook.features.hooks.cli import client_lines
+
+    if lines := client_lines(log.entries(str(run.settings.home)), datetime.now(UTC)):
+        yield Offer(subject="Hooks, lately", lines=lines)
+
+
+STEPS = Steps(Stage.LATELY, offers)
+
+
+def told_unasked(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
+    """Yield the starts of sessions that got a brief; the recall log has those before prompts."""
+    from minutebook.features.hooks import log
+
+    if not is_at_keyboard(caller):
+        return
+    starts = [
+        (at, each)
+        for each in log.entries(str(app.settings.home))
+        if each.get("is_briefing") and each.get("outcome") == "answered"
+        if (at := _instant(each)) is not None and span.holds(at)
+    ]
+    if starts:
+        counts = [counted("{count:,} session briefed", "{count:,} sessions briefed", len(starts))]
+        yield DayPart(DayTopic.TOLD, counts, [_line(at, each) for at, each in starts])
+
+
+def _line(at: datetime, entry: Mapping[str, object]) -> DayLine:
+    ids = entry.get("ids")
+    count = len(ids) if isinstance(ids, list) else 0
+    client = str(entry.get("client", ""))
+    said = counted(
+        "{client} was briefed on a new session: {count:,} record",
+        "{client} was briefed on a new session: {count:,} records",
+        count,
+        client=client,
+    )
+    return DayLine(said, at)
+
+
+def _instant(entry: Mapping[str, object]) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(entry.get("at")))
+    except ValueError:
+        return None

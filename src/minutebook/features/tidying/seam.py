@@ -1,0 +1,99 @@
+"""The functions of this feature that the core calls: the counts of *Today*, undoing, the records of a prompt."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from minutebook.app import App
+from minutebook.contracts.resources import PromptData
+from minutebook.domain.caller import Caller
+from minutebook.domain.day import DayPart, DaySpan, DayTopic
+from minutebook.domain.reason import Reason, counted
+from minutebook.domain.records import MemoryType
+from minutebook.domain.trust.done_acts import DoneAct, Undoing
+from minutebook.features.tidying.findings import Topic
+from minutebook.services.access.provenance import words_of
+
+_OF_THEIR_OWN = (Topic.RULE, Topic.PROPOSAL, Topic.CLASH, Topic.UNVERIFIED, Topic.DRAFT)
+
+
+def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
+    """Yield the counts of all that waits by now, whatever the span."""
+    from minutebook.features.tidying.findings import FINDINGS
+    from minutebook.features.tidying.review import Review
+
+    found = app.get(Review).page(caller, 0).counts
+    findings = set(FINDINGS) - set(_OF_THEIR_OWN)
+    suggestions = sum(count for topic, count in found.items() if topic in findings)
+    counts = [*_counts(found)]
+    if suggestions:
+        counts.append(counted("{count:,} suggestion", "{count:,} suggestions", suggestions))
+    remedy = Reason("See `minutebook tidy`.") if counts else ""
+    yield DayPart(DayTopic.WAITS, counts, (), remedy)
+
+
+def _counts(found: Mapping[Topic, int]) -> Iterator[str]:
+    said = {
+        Topic.RULE: counted("{count:,} rule", "{count:,} rules", found.get(Topic.RULE, 0)),
+        Topic.PROPOSAL: counted(
+            "{count:,} proposed decision",
+            "{count:,} proposed decisions",
+            found.get(Topic.PROPOSAL, 0),
+        ),
+        Topic.CLASH: counted(
+            "{count:,} contradiction of decisions",
+            "{count:,} contradictions of decisions",
+            found.get(Topic.CLASH, 0),
+        ),
+        Topic.UNVERIFIED: counted(
+            "{count:,} unverified memory",
+            "{count:,} unverified memories",
+            found.get(Topic.UNVERIFIED, 0),
+        ),
+        Topic.DRAFT: counted("{count:,} draft", "{count:,} drafts", found.get(Topic.DRAFT, 0)),
+    }
+    return (text for topic, text in said.items() if found.get(topic))
+
+
+def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
+    """Let the suggestions that an act settled wait again, or name the command that applies them again."""
+    from minutebook.features.tidying.findings import State
+    from minutebook.features.tidying.inbox import Inbox, name_of
+
+    inbox = app.get(Inbox)
+    found = inbox.settled(act)
+    settled = [each for each in found if each.state is not State.OPEN]
+    if settled:
+        return Undoing(after=lambda who: inbox.reopen(who, settled))
+    if found:
+        number = " ".join(name_of(caller, each) for each in found)
+        return Undoing(Reason("`minutebook tidy apply {number}` applies it again", number=number))
+    return None
+
+
+MOST_PAIRS = 10
+"""How many pairs one prompt gives to be worded."""
+
+NOTHING = "(none: nothing that is kept twice waits here)"
+
+_TYPES = (MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.PROCEDURAL)
+
+
+def pairs_to_word(app: App, caller: Caller) -> str:
+    """Return the pairs of memories that wait as duplicates, one JSON object a line."""
+    from minutebook.features.tidying.inbox import Inbox
+    from minutebook.features.tidying.judging.wordings import MERGES
+    from minutebook.features.tidying.wordings import wordable
+
+    lines = []
+    for pair in wordable(app.get(Inbox), app.doors, caller, MOST_PAIRS):
+        type, user = pair[0].type, pair[0].user
+        type = type if type in _TYPES else MemoryType.SEMANTIC
+        arguments = {"memory_type": type, "metadata": {MERGES: [memory.id for memory in pair]}}
+        if user is not None:
+            arguments["user_id"] = user
+        texts = [{"written_by": words_of(memory), "text": memory.text} for memory in pair]
+        lines.append(json.dumps({"texts": texts, "arguments": arguments}, ensure_ascii=False))
+    return "\n".join(lines) or NOTHING
+
+
+PROMPTS: Mapping[str, PromptData] = {"word-what-is-kept-twice": pairs_to_word}
