@@ -163,7 +163,7 @@ def test_each_edit_of_a_file_is_a_version(tool: MinutebookMemoryTool, memory: Mi
     create(tool, "/memories/a.txt", "tea")
     answer(tool, "str_replace", path="/memories/a.txt", old_str="tea", new_str="coffee")
     (kept,) = memory.list_memories().memories
-    assert [version.text for version in memory.history(kept.id)] == ["tea", "coffee"]
+    assert [version.content for version in memory.history(kept.id)] == ["tea", "coffee"]
     assert [hit.text for hit in memory.recall("coffee")] == ["coffee"]
 
 
@@ -175,7 +175,7 @@ def test_everything_can_be_cleared(tool: MinutebookMemoryTool, memory: Minuteboo
     memory.remember("Not a file")
     create(tool, "/memories/a.txt")
     assert tool.clear_all_memory() == "All memory cleared"
-    assert [each.text for each in memory.list_memories().memories] == ["Not a file"]
+    assert [each.content for each in memory.list_memories().memories] == ["Not a file"]
 
 
 def test_the_async_tool_does_the_same(memory: Minutebook) -> None:

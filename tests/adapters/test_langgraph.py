@@ -73,7 +73,7 @@ def test_an_item_that_is_put_again_is_replaced_and_its_past_is_kept(
     assert item is not None
     assert item.value == {"n": 2}
     (kept,) = memory.list_memories().memories
-    assert [version.text for version in memory.history(kept.id)] == ['{"n": 1}', '{"n": 2}']
+    assert [version.content for version in memory.history(kept.id)] == ['{"n": 1}', '{"n": 2}']
 
 
 def test_an_item_that_was_deleted_is_gone_and_may_come_again(store: BaseStore) -> None:

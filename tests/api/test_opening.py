@@ -76,9 +76,7 @@ def answering(status: int, body: bytes, **headers: str) -> Iterator[str]:
 
 
 def refusal(message: str) -> bytes:
-    return json.dumps(
-        {"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": message}}
-    ).encode()
+    return json.dumps({"error": "Refused", "message": message}).encode()
 
 
 def asked(url: str, **options: Any) -> MinutebookError:
@@ -97,10 +95,14 @@ def test_the_settings_say_where_a_memory_is(
         kept = memory.remember("Tea is green")
     assert (tmp_path / "minutebook.db").exists()
     assert (kept.user, kept.repository, kept.organization) == ("ana", "api", "acme")
-    assert (kept.author, (kept.client or "").split()[0]) == ("bot", "minutebook-python")
+    assert kept.author == "bot"
+    assert kept.origin is not None
+    assert kept.origin.client == "minutebook-python"
     with open_memory(tmp_path, client="nightly") as memory:
         assert memory.get(kept.id) == kept
-        assert memory.remember("x").client == "nightly"
+        origin = memory.remember("x").origin
+        assert origin is not None
+        assert origin.client == "nightly"
 
 
 @pytest.mark.parametrize(
@@ -178,20 +180,19 @@ def test_what_the_server_refuses_keeps_its_status_and_when_to_come_again() -> No
         busy = asked(url)
     assert isinstance(busy, ServerRefused)
     assert (busy.status, busy.retry_after) == (429, 7.0)
-    with answering(404, refusal("POST /mcp/knowledge: Not Found")) as url:
+    with answering(404, refusal("search belongs to the contract knowledge")) as url:
         missing = asked(url)
-    assert "'knowledge' is not served there" in str(missing)
+    assert "belongs to the contract knowledge" in str(missing)
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"result": 1}', b'{"error": {}}'])
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"answer": 1}', b'{"message": 1}'])
 def test_an_answer_of_another_program_is_none(body: bytes) -> None:
     with answering(200, body) as url:
         assert "none of a Minutebook server" in str(asked(url))
 
 
 def test_an_error_without_facts_is_told_in_its_words() -> None:
-    told = {"isError": True, "content": [{"type": "text", "text": "No."}]}
-    with answering(200, json.dumps({"jsonrpc": "2.0", "id": 1, "result": told}).encode()) as url:
+    with answering(400, json.dumps({"facts": None, "message": "No."}).encode()) as url:
         failed = asked(url)
     assert type(failed) is ServerError
     assert failed.reason == "No."
@@ -291,4 +292,4 @@ def test_a_server_that_answers_models_in_lines_answers_programs_in_objects(tmp_p
         with open_memory(url=server.url, token=token) as memory:
             kept = memory.remember("Tea is at five.")
             assert [each.text for each in memory.recall("when is tea")] == ["Tea is at five."]
-            assert memory.get(kept.id).text == "Tea is at five."
+            assert memory.get(kept.id).content == "Tea is at five."

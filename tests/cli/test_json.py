@@ -63,15 +63,15 @@ def _memory(*words: str) -> Act:
     def act(run: Run, id: str) -> None:
         told = _answer(run, words[0], id, *words[1:])
         assert told["id"] == id
-        assert told["text"] == "Tea at five."
-        assert {"status", "type", "scope", "author", "version", "created_at"} <= set(told)
+        assert told["content"] == "Tea at five."
+        assert {"kind", "status", "type", "scope", "author", "version", "updated_at"} <= set(told)
 
     return act
 
 
 def _edited(run: Run, id: str) -> None:
     told = _answer(run, "edit", id)
-    assert (told["id"], told["text"], told["version"]) == (id, "Tea at six.", 2)
+    assert (told["id"], told["content"], told["version"]) == (id, "Tea at six.", 2)
 
 
 def _forgotten(run: Run, id: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import is_id
 from minutebook.domain.records import Entity, Entry, Kind, Link, Mention
+from minutebook.operations.graph import around_entity
 from tests.contracts.requirements import requirement
 from tests.world import World
 
@@ -369,9 +370,8 @@ def test_an_entity_is_described_with_its_relations_and_the_memories_that_name_it
     world.relate(ana, parser)
     kept = [world.remember(f"Ana maintains part {number}") for number in range(2)]
     world.remember("Nobody is named here")
-    told = world.call("describe_entity", entity_id=ana, limit=10)
-    assert told["entity"]["id"] == ana
-    assert [each["entity"]["id"] for each in told["relations"]] == [parser]
-    assert sorted(each["id"] for each in told["memories"]) == sorted(kept)
-    assert not told["has_more"]
-    assert world.call("describe_entity", entity_id=ana, limit=1)["has_more"]
+    told = around_entity.act(world.app, world.caller, ana, 10)
+    assert told.node.id == ana
+    assert sorted(step.node.id for step in told.steps) == sorted([parser, *kept])
+    assert not told.has_more
+    assert around_entity.act(world.app, world.caller, ana, 1).has_more

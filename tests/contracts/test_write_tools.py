@@ -1,4 +1,4 @@
-"""Every tool that writes, of every contract, on records of every scope, by a token of a repository."""
+"""Every tool that writes, of every contract, and operations of programs, on records of every scope, by a token of a repository."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from minutebook.contracts.answers import Answer
+from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.registry import CONTRACTS
+from minutebook.domain.caller import in_call
+from minutebook.domain.errors import MinutebookError
 from minutebook.domain.ids import uuid_named, uuid_of
 from minutebook.domain.records import Role
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.code.projects import Projects
+from minutebook.operations.table import operation_named
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part
 from tests.features.governance.contract.governed import INTENTS
@@ -45,8 +49,19 @@ NAMED: dict[Call, Arguments] = {
         zip(("source_id", "target_id"), map(uuid, g.memories), strict=True)
     ),
     ("knowledge", "update_memory"): lambda g: {"id": g.memories[0], "content": "Mine"},
-    ("knowledge", "change_memory"): lambda g: {"id": g.memories[0], "title": "Mine"},
-    ("knowledge", "put_memory"): lambda g: {"content": "Mine", "supersedes": [g.memories[0]]},
+    ("operation", "change_memory"): lambda g: {"id": g.memories[0], "title": "Mine"},
+    ("operation", "invalidate"): lambda g: {"id": g.memories[0]},
+    ("operation", "remember"): lambda g: {
+        "content": "Mine",
+        "type": "fact",
+        "supersedes": [g.memories[0]],
+    },
+    ("operation", "relate"): lambda g: {
+        "source": g.entities[0],
+        "target": g.entities[1],
+        "type": "near",
+        "weight": 0.25,
+    },
     ("knowledge", "delete_memory"): lambda g: {"id": g.memories[0]},
     ("knowledge", "invalidate"): lambda g: {"id": g.memories[0], "reason": "old"},
     ("knowledge", "create_relation"): lambda g: {
@@ -82,7 +97,11 @@ PLACED: dict[Call, Arguments] = {
 
 OTHERS: dict[Call, Arguments] = {
     ("knowledge", "store_memory"): lambda g: {"content": "Mine"},
-    ("knowledge", "put_memory new"): lambda g: {"content": "Mine", "key": f"k{next(NUMBERS)}"},
+    ("operation", "remember new"): lambda g: {
+        "content": "Mine",
+        "type": "fact",
+        "key": f"k{next(NUMBERS)}",
+    },
     ("knowledge", "create_entity"): lambda g: {"name": f"Ana {next(NUMBERS)}"},
     ("knowledge", "index_project"): lambda g: {"path": str(g.folder)},
     ("knowledge", "reset_all_memory"): lambda g: {"confirm": True},
@@ -115,7 +134,9 @@ def rows(*tables: Mapping[Call, Arguments]) -> list[ParameterSet]:
         pytest.param(
             call,
             id="/".join(call),
-            marks=[pytest.mark.needs(call[0])] if call[0] != "knowledge" else [],
+            marks=[pytest.mark.needs(call[0])]
+            if call[0] in CONTRACTS and call[0] != "knowledge"
+            else [],
         )
         for table in tables
         for call in table
@@ -139,8 +160,11 @@ def population(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Population]
 
 
 def called(population: Population, call: Call, arguments: dict[str, Any]) -> Answer:
-    contract, tool = CONTRACTS[call[0]](), call[1].split()[0]
+    tool = call[1].split()[0]
     population.world.clock.turn()
+    if call[0] == "operation":
+        return operated(population, tool, arguments)
+    contract = CONTRACTS[call[0]]()
     if contract.name == "governance":
         arguments["context"] = {
             "agent_id": BEARER.name,
@@ -152,9 +176,20 @@ def called(population: Population, call: Call, arguments: dict[str, Any]) -> Ans
     return contract.call(population.world.app, BEARER, tool, arguments)
 
 
+def operated(population: Population, name: str, arguments: dict[str, Any]) -> Answer:
+    """The answer to an operation, or the error that its caller may read."""
+    caller = in_call(BEARER, notes={})
+    try:
+        told = operation_named(name).answer(population.world.app, caller, arguments)
+    except MinutebookError as error:
+        return failed(Failure(str(redacted_for(caller, error))))
+    return Answer(json.dumps(told))
+
+
 @pytest.mark.whole
 def test_every_tool_that_writes_is_in_the_tables_of_this_module() -> None:
-    tried = {(contract, tool.split()[0]) for contract, tool in (*NAMED, *PLACED, *OTHERS)}
+    tables = (*NAMED, *PLACED, *OTHERS)
+    tried = {(of, tool.split()[0]) for of, tool in tables if of != "operation"}
     unlisted = {("knowledge", "detect_communities")}
     assert tried | BESIDE == all_writes() - unlisted
 

@@ -17,6 +17,7 @@ from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.listed import Direction
 from minutebook.domain.records import Kind, MemoryType, Record, Role
 from minutebook.domain.rights.grants import Grant
 from minutebook.domain.sources import TEXTS
@@ -52,7 +53,6 @@ from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.models import models_of
 from minutebook.places import data_directory
-from minutebook.services.knowledge.entities import Direction
 from minutebook.services.search.recall import WHAT_HOLDS
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import key_id_of

@@ -251,8 +251,8 @@ class MinutebookAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def _file_of(memory: Memory) -> _File:
-    content = "" if memory.metadata.get("is_empty") else memory.text
-    return _File(memory.metadata["path"], content, memory.id)
+    content = "" if memory.metadata.get("is_empty") else memory.content
+    return _File(str(memory.metadata["path"]), content, memory.id)
 
 
 def _normalized(path: str) -> str:

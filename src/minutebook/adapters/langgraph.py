@@ -78,10 +78,10 @@ class MinutebookStore(BaseStore):
         except NotFound:
             return None
         return Item(
-            value=json.loads(memory.text),
+            value=json.loads(memory.content),
             key=key,
             namespace=namespace,
-            created_at=memory.created_at,
+            created_at=memory.ingestion_time,
             updated_at=memory.updated_at,
         )
 
@@ -105,7 +105,7 @@ class MinutebookStore(BaseStore):
         found = [
             _search_item(memory, score)
             for memory, score in scored
-            if _fits(json.loads(memory.text), op.filter)
+            if _fits(json.loads(memory.content), op.filter)
         ]
         return found[op.offset : op.offset + op.limit]
 
@@ -136,9 +136,7 @@ class MinutebookStore(BaseStore):
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         prefix = _fixed_prefix(op.match_conditions or ())
-        namespaces = {
-            tuple(memory.metadata["namespace"]) for memory, _ in self._newest_first(prefix)
-        }
+        namespaces = {_namespace(memory) for memory, _ in self._newest_first(prefix)}
         fitting = {
             each[: op.max_depth]
             for each in namespaces
@@ -155,12 +153,17 @@ class MinutebookStore(BaseStore):
         return json.dumps([self._name, list(namespace), key], ensure_ascii=False)
 
 
+def _namespace(memory: Memory) -> tuple[str, ...]:
+    levels: Any = memory.metadata["namespace"]
+    return tuple(levels)
+
+
 def _search_item(memory: Memory, score: float | None) -> SearchItem:
     return SearchItem(
-        namespace=tuple(memory.metadata["namespace"]),
-        key=memory.metadata["key"],
-        value=json.loads(memory.text),
-        created_at=memory.created_at,
+        namespace=_namespace(memory),
+        key=str(memory.metadata["key"]),
+        value=json.loads(memory.content),
+        created_at=memory.ingestion_time,
         updated_at=memory.updated_at,
         score=score,
     )

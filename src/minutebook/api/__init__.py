@@ -14,10 +14,9 @@ _MODULES = {
     "minutebook.api.client": "Decisions Entities Minutebook Sessions",
     "minutebook.api.errors": "ServerError ServerRefused ServerSilent ServerUnreachable",
     "minutebook.api.opening": "open_memory",
-    "minutebook.api.records": (
-        "About Decision DecisionLine Entity FoundDecision Hit Memory MemoryPage Neighbourhood "
-        "LaterRecord Relation SignalShare Summary SummaryHit Turn TurnHit TurnPage Version"
-    ),
+    "minutebook.domain.listed": "EntityNeighbourhood GraphStep MemoryList SessionTurns Surrounded",
+    "minutebook.domain.records": "Decision Edge Entity Memory Proposal Summary Turn Version",
+    "minutebook.operations.memories": "Hit",
     "minutebook.domain.errors": (
         "Conflict Forbidden InvalidInput Locked MinutebookError NotFound Refused "
         "ScopeViolation StoreError Unidentified"

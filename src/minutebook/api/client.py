@@ -1,53 +1,53 @@
-"""A memory for programs: the tools that contracts offer to agents, as typed methods."""
+"""A memory for programs: operations on a store as typed methods, with the records that it keeps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Self
+from enum import StrEnum
+from typing import Any, Literal, Self, TypeVar, cast, overload
 
-from minutebook.api.connection import ContractConnection, Reply
-from minutebook.api.records import (
-    About,
-    Decision,
-    DecisionLine,
-    Entity,
-    FoundDecision,
-    Hit,
-    Memory,
-    MemoryPage,
-    Neighbourhood,
-    Relation,
-    Summary,
-    SummaryHit,
-    Turn,
-    TurnHit,
-    TurnPage,
-    Version,
-    decision_line_of,
-    decision_of,
-    entity_of,
-    hit_of,
-    memory_of,
-    relation_of,
-    summary_of,
-    turn_of,
-    version_of,
+from minutebook.api.connection import Operating
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.listed import (
+    Direction,
+    EntityNeighbourhood,
+    MemoryList,
+    SessionTurns,
+    Surrounded,
 )
-from minutebook.domain.errors import NotFound
-from minutebook.domain.instants import rfc3339
+from minutebook.domain.reason import must_be_one_of
+from minutebook.domain.records import (
+    Category,
+    Decision,
+    Edge,
+    Entity,
+    Memory,
+    MemoryType,
+    Proposal,
+    Status,
+    Summary,
+    Turn,
+    Version,
+)
+from minutebook.domain.sources import Source
+from minutebook.operations import graph, journal, memories
+from minutebook.operations.memories import Hit
+from minutebook.operations.table import operation_named
 
-_PAGE = 100
+R = TypeVar("R")
+E = TypeVar("E", bound=StrEnum)
 
 
 class Entities:
     """Entities and the relations between them."""
 
-    def __init__(self, connection: ContractConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: Operating) -> None:
+        self._run = connection.run
 
     def create(
         self,
         name: str,
-        type: str = "unknown",
+        type: str = graph.UNKNOWN,
         *,
         description: str | None = None,
         user: str | None = None,
@@ -56,21 +56,15 @@ class Entities:
 
         Raises Refused if the caller may not write.
         """
-        given = _given(name=name, entity_type=type, description=description, user_id=user)
-        made = self._call("create_entity", given).content
-        shape = self._call("describe_entity", {"entity_id": made["id"], "limit": 1}).content
-        return entity_of(shape["entity"])
+        return self._run(graph.create_entity, name, type, description, user)
 
     def find(self, name: str = "", *, limit: int = 20, offset: int = 0) -> list[Entity]:
         """Return the entities with a name that begins so, by name."""
-        given = {"name": name, "limit": limit, "offset": offset}
-        return [entity_of(each) for each in self._call("find_entities", given).content["entities"]]
+        return self._run(graph.find_entities, name, limit, offset)
 
-    def relate(self, source: str, target: str, type: str, *, weight: float = 1.0) -> Relation:
+    def relate(self, source: str, target: str, type: str, *, weight: float = 1.0) -> Edge:
         """Relate two entities, by their ids; the same again takes the new weight. Raises NotFound."""
-        given = {"from_entity": source, "to_entity": target, "relation_type": type}
-        made = self._call("create_relation", {**given, "weight": weight}).content
-        return Relation(id=made["id"], source=source, target=target, type=type, weight=weight)
+        return self._run(graph.relate, source, target, type, weight)
 
     def related(
         self,
@@ -78,42 +72,26 @@ class Entities:
         *,
         depth: int = 1,
         direction: Literal["outgoing", "incoming", "both"] = "both",
-    ) -> Neighbourhood:
+    ) -> EntityNeighbourhood:
         """Walk the relations from an entity, up to `depth` steps. Raises NotFound."""
-        given = {"entity_id": id, "depth": depth, "direction": direction}
-        shape = self._call("get_related", given).content
-        return Neighbourhood(
-            entities=[entity_of(each) for each in shape["entities"]],
-            relations=[relation_of(each) for each in shape["relations"]],
-        )
+        return self._run(graph.related, id, depth, _one_of(Direction, "direction", direction))
 
-    def about(self, id: str, *, limit: int = 50) -> About:
+    def about(self, id: str, *, limit: int = 50) -> Surrounded:
         """Return an entity, its relations and the memories that name it. Raises NotFound."""
-        shape = self._call("describe_entity", {"entity_id": id, "limit": limit}).content
-        return About(
-            entity=entity_of(shape["entity"]),
-            relations=[relation_of(each) for each in shape["relations"]],
-            neighbours=[entity_of(each["entity"]) for each in shape["relations"]],
-            memories=[memory_of(each) for each in shape["memories"]],
-            has_more=shape["has_more"],
-        )
-
-    def _call(self, tool: str, arguments: Mapping[str, Any]) -> Reply:
-        return self._connection.call("knowledge", tool, arguments)
+        return self._run(graph.around_entity, id, limit)
 
 
 class Decisions:
     """Decisions on the record, in Git."""
 
-    def __init__(self, connection: ContractConnection) -> None:
+    def __init__(self, connection: Operating) -> None:
         self._connection = connection
 
     def record(
         self, target: str, title: str, rationale: str, consequences: Sequence[str] = ()
     ) -> Decision:
         """Put a first decision on a target. Raises Decided if it has one, Refused."""
-        given = _decision(target, title, rationale, consequences)
-        return self.read(self._call("record_decision", given)["decision_id"])
+        return self._ask(Decision, "decide", title, target, rationale, consequences)
 
     def supersede(
         self,
@@ -123,10 +101,10 @@ class Decisions:
         rationale: str,
         consequences: Sequence[str] = (),
     ) -> Decision:
-        """Put a decision in the place of all that hold on its target. Raises NotFound, Conflict, Refused."""
-        given = _decision(target, title, rationale, consequences)
-        made = self._call("supersede_decision", {**given, "old_decision_ids": list(ids)})
-        return self.read(made["decision_id"])
+        """Put a decision in the place of all that hold on its target. Raises InvalidInput without ids, NotFound, Conflict, Refused."""
+        if not ids:
+            raise InvalidInput("ids", "must name at least one decision")
+        return self._ask(Decision, "decide", title, target, rationale, consequences, ids)
 
     def propose(
         self,
@@ -136,11 +114,9 @@ class Decisions:
         consequences: Sequence[str] = (),
         *,
         supersedes: Sequence[str] = (),
-    ) -> Decision:
+    ) -> Proposal:
         """Keep a decision for a person to accept. Raises NotFound, Conflict, Refused."""
-        given = _decision(target, title, rationale, consequences)
-        made = self._call("propose_decision", {**given, "supersedes": list(supersedes)})
-        return self.read(made["proposal_id"])
+        return self._ask(Proposal, "propose", title, target, rationale, consequences, supersedes)
 
     def search(
         self,
@@ -148,89 +124,62 @@ class Decisions:
         *,
         limit: int = 10,
         mode: Literal["strict", "balanced", "audit"] = "strict",
-    ) -> list[FoundDecision]:
+    ) -> list[Hit]:
         """Find decisions: the active ones, with `balanced` proposals too, with `audit` the past."""
-        given = {"query": query, "limit": limit, "mode": mode}
-        names = ("id", "kind", "status", "preview", "score")
-        return [
-            FoundDecision(**{name: each[name] for name in names})
-            for each in self._call("search_decisions", given)["results"]
-        ]
+        return self._ask(list[Hit], "search_decisions", query, limit, mode)
 
-    def holding(self) -> list[DecisionLine]:
-        """Return the decisions that hold, the newest first; 200 at most."""
-        found = self._connection.read("ledger", "decision://index")["decisions"]
-        return [decision_line_of(each) for each in found]
+    def holding(self, *, of: str | None = None) -> list[Decision]:
+        """Return the decisions that hold, the newest first; with `of` those in the place of one. Raises NotFound."""
+        return self._ask(list[Decision], "holding", of)
 
-    def read(self, id: str) -> Decision:
+    def read(self, id: str) -> Decision | Proposal:
         """Return a decision or proposal whole. Raises NotFound."""
-        return decision_of(self._connection.read("ledger", f"decision://{id}"))
+        return cast("Decision | Proposal", self._ask(object, "read_decision", id))
 
     def history(self, id: str) -> list[Decision]:
         """Return every decision on the target of one, the oldest first. Raises NotFound."""
-        found = self._connection.read("ledger", f"decision://{id}/history")["decisions"]
-        return [decision_of(each) for each in found]
+        return self._ask(list[Decision], "decision_history", id)
 
-    def _call(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._connection.call("ledger", tool, arguments).content
+    def _ask(self, of: type[R], operation: str, *given: object) -> R:
+        """Return the answer, of this type, to an operation of the feature that keeps decisions."""
+        return cast("R", self._connection.run(operation_named(operation), *given))
 
 
 class Sessions:
     """The turns of sessions, in order, and their summaries."""
 
-    def __init__(self, connection: ContractConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: Operating) -> None:
+        self._run = connection.run
 
     def append(self, session: str, prompt: str, response: str, *, thought: str = "") -> Turn:
         """Keep a turn after the last one of its session. Raises Refused, InvalidInput."""
-        said = {"prompt": prompt, "thought": thought, "response": response}
-        return turn_of({**self._call("add_memory", {**said, "sessionId": session}), **said})
+        return self._run(journal.add_turn, session, prompt, thought, response)
 
-    def turns(self, session: str, *, limit: int = _PAGE, offset: int = 0) -> TurnPage:
+    def turns(self, session: str, *, limit: int = 100, offset: int = 0) -> SessionTurns:
         """Return a page of a session's turns, oldest first; none if there is no such session."""
-        given = {"sessionId": session, "limit": limit, "offset": offset}
-        shape = self._call("get_session_memories", given)
-        turns = [turn_of(each) for each in shape["memories"]]
-        return TurnPage(turns=turns, total=shape["total"])
+        return self._run(journal.turns, session, limit, offset)
 
-    def search(self, query: str, *, limit: int = 10, session: str | None = None) -> list[TurnHit]:
+    def search(self, query: str, *, limit: int = 10, session: str | None = None) -> list[Hit]:
         """Find turns by meaning and by words; with a session, in it alone."""
-        given = _given(query=query, nResults=limit, sessionId=session)
-        return [
-            TurnHit(turn=turn_of(each), relevance=each.get("relevanceScore"))
-            for each in self._call("query_raw_memories", given)["results"]
-        ]
+        return self._run(journal.search_turns, query, limit, session)
 
     def summarize(self, session: str) -> Summary:
         """Summarize a session anew, and return its summary. Raises NotFound, Refused, Conflict."""
-        self._call("summarize_sessions", {"sessionId": session})
-        offset = 0
-        while page := self.summaries(limit=_PAGE, offset=offset):
-            for each in page:
-                if each.session == session:
-                    return each
-            offset += _PAGE
-        raise NotFound("summary", session)
+        return self._run(journal.summarize, session).done[0]
 
     def summaries(
         self, *, limit: int = 20, offset: int = 0, category: str | None = None
     ) -> list[Summary]:
         """Return a page of the summaries, the newest first."""
-        given = _given(limit=limit, offset=offset, category=category)
-        return [summary_of(each) for each in self._call("get_all_summaries", given)["summaries"]]
+        chosen = _one_of(Category, "category", category)
+        return self._run(journal.summaries, limit, offset, chosen)
 
     def search_summaries(
         self, query: str, *, limit: int = 10, category: str | None = None
-    ) -> list[SummaryHit]:
+    ) -> list[Hit]:
         """Find summaries by meaning and by words."""
-        given = _given(query=query, nResults=limit, category=category)
-        return [
-            SummaryHit(summary=summary_of(each), relevance=each.get("relevanceScore"))
-            for each in self._call("query_summaries", given)["results"]
-        ]
-
-    def _call(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._connection.call("journal", tool, arguments).content
+        chosen = _one_of(Category, "category", category)
+        return self._run(journal.search_summaries, query, limit, chosen)
 
 
 class Minutebook:
@@ -240,8 +189,9 @@ class Minutebook:
     the domain; over HTTP also ServerError, and Unidentified if the token lets nobody in.
     """
 
-    def __init__(self, connection: ContractConnection) -> None:
+    def __init__(self, connection: Operating) -> None:
         self._connection = connection
+        self._run = connection.run
         self.entities = Entities(connection)
         self.decisions = Decisions(connection)
         self.sessions = Sessions(connection)
@@ -277,19 +227,19 @@ class Minutebook:
         `key` is the caller's: another user or repository has keys of its own. Raises Refused if the caller
         may not write this there, InvalidInput if a value does not fit, EmbeddingNotReady.
         """
-        given = _given(
-            content=text,
-            memory_type=type,
+        return self._run(
+            memories.remember,
+            text,
+            _one_of(MemoryType, "type", type),
             title=title,
-            metadata=None if metadata is None else dict(metadata),
+            metadata=metadata,
             importance=importance,
             key=key,
-            user_id=user,
+            user=user,
             repository=repository,
-            valid_from=_written(valid_from),
-            valid_until=_written(valid_until),
+            valid_from=_zoned(valid_from),
+            valid_until=_zoned(valid_until),
         )
-        return memory_of(self._call("put_memory", given)["memory"])
 
     def supersede(
         self,
@@ -305,15 +255,15 @@ class Minutebook:
 
         It is of the same type unless another is named. Raises NotFound, Refused, InvalidInput.
         """
-        given = _given(
-            content=text,
-            memory_type=self.get(id).type if type is None else type,
+        return self._run(
+            memories.remember,
+            text,
+            _one_of(MemoryType, "type", self.get(id).type if type is None else type),
             title=title,
-            metadata=None if metadata is None else dict(metadata),
+            metadata=metadata,
             supersedes=[id],
             reason=reason,
         )
-        return memory_of(self._call("put_memory", given)["memory"])
 
     def recall(
         self,
@@ -336,21 +286,15 @@ class Minutebook:
         only memories; `metadata` keeps those that have each of its keys with its value. Raises InvalidInput,
         ScopeViolation for a repository that is not the caller's.
         """
-        given = _given(
-            query=question,
-            limit=limit,
+        return self._run(
+            memories.search,
+            question,
+            limit,
+            _zoned(as_of),
+            _query(type, status, repository, author, metadata),
+            sources=None if sources is None else [_one_of(Source, "sources", s) for s in sources],
             tokens=tokens,
-            sources=None if sources is None else list(sources),
-            as_of=_written(as_of),
-            filters=_filters(type, status, repository, author, metadata),
         )
-        reply = self._connection.call("knowledge", "find_answers", given)
-        marks = {
-            each["id"]: tuple(each["reads_as_instructions"])
-            for each in reply.notes.get("provenance", {}).get("records", ())
-            if "reads_as_instructions" in each
-        }
-        return [hit_of(each, marks) for each in reply.content["results"]]
 
     def list_memories(
         self,
@@ -363,24 +307,21 @@ class Minutebook:
         repository: str | None = None,
         author: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> MemoryPage:
+    ) -> MemoryList:
         """Return a page of the memories, the newest first, ended ones too unless `as_of` is given.
 
         Raises as `recall` does.
         """
-        filters = _filters(type, status, repository, author, metadata)
-        given = _given(limit=limit, offset=offset, as_of=_written(as_of), filters=filters)
-        shape = self._call("find_memories", given)
-        memories = [memory_of(each) for each in shape["memories"]]
-        return MemoryPage(memories=memories, total=shape["total"])
+        where = _query(type, status, repository, author, metadata)
+        return self._run(memories.list_memories, where, limit, offset, at=_zoned(as_of))
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Memory:
         """Return a memory by its id, or by the key that this caller gave it. Raises NotFound."""
-        return memory_of(self._call("read_memory", _given(id=id, key=key))["memory"])
+        return self._run(memories.read_memory, id, key)
 
     def history(self, id: str) -> list[Version]:
         """Return a memory's texts, the oldest first. Raises NotFound."""
-        return [version_of(each) for each in self._call("read_memory", {"id": id})["versions"]]
+        return self._run(memories.show, id).versions
 
     def update(
         self,
@@ -393,60 +334,51 @@ class Minutebook:
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
         """Change the given fields of a memory; its earlier texts are kept. Raises NotFound, Refused."""
-        given = _given(
-            id=id,
-            content=text,
-            title=title,
-            memory_type=type,
-            importance=importance,
-            metadata=None if metadata is None else dict(metadata),
-        )
-        return memory_of(self._call("change_memory", given)["memory"])
+        kept_as = _one_of(MemoryType, "type", type)
+        return self._run(memories.change_memory, id, text, title, kept_as, importance, metadata)
 
     def invalidate(
         self, id: str, *, reason: str | None = None, superseded_by: str | None = None
     ) -> Memory:
         """End a memory now: it is no longer true, and still found in the past. Raises NotFound, Refused."""
-        self._call("invalidate", _given(id=id, reason=reason, superseded_by=superseded_by))
-        return self.get(id)
+        return self._run(memories.invalidate, id, reason, superseded_by)
 
     def forget(self, id: str) -> bool:
         """Remove a memory and its versions for good; tell whether it was there. Raises Refused."""
-        return bool(self._call("delete_memory", {"id": id})["deleted"])
-
-    def _call(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._connection.call("knowledge", tool, arguments).content
+        return self._run(memories.delete_memory, id)
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
-    """Return the arguments that were given: None is none."""
-    return {name: value for name, value in arguments.items() if value is not None}
-
-
-def _filters(
+def _query(
     type: str | None,
     status: str | None,
     repository: str | None,
     author: str | None,
     metadata: Mapping[str, Any] | None,
-) -> dict[str, Any] | None:
-    named = _given(
-        memory_type=type,
-        status=status,
+) -> MemoryQuery:
+    return MemoryQuery(
+        type=_one_of(MemoryType, "type", type),
+        status=_one_of(Status, "status", status),
         repository=repository,
         author=author,
-        metadata=dict(metadata) if metadata else None,
+        metadata=metadata or {},
     )
-    return named or None
 
 
-def _decision(
-    target: str, title: str, rationale: str, consequences: Sequence[str]
-) -> dict[str, Any]:
-    given = {"target": target, "title": title, "rationale": rationale}
-    return {**given, "consequences": list(consequences)}
+@overload
+def _one_of(of: type[E], argument: str, given: str) -> E: ...
 
 
-def _written(instant: datetime | None) -> str | None:
-    """Write an instant; one without a zone is in the local one."""
-    return None if instant is None else rfc3339(instant.astimezone())
+@overload
+def _one_of(of: type[E], argument: str, given: str | None) -> E | None: ...
+
+
+def _one_of(of: type[E], argument: str, given: str | None) -> E | None:
+    """Return the value that is named, if one is. Raises InvalidInput if it is none of an enumeration."""
+    if given is not None and given not in list(of):
+        raise InvalidInput(argument, must_be_one_of(of))
+    return None if given is None else of(given)
+
+
+def _zoned(instant: datetime | None) -> datetime | None:
+    """Return an instant with its zone; one without is in the local one."""
+    return None if instant is None else instant.astimezone()

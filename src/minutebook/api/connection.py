@@ -1,40 +1,15 @@
 """How calls of programs and commands reach a store: in this process, by the daemon's socket, over HTTP."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
 from minutebook.domain.caller import Progress, no_progress
 from minutebook.operations.operation import Operation
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The reply to a call: the contract's answer, and by name the notes beside it."""
-
-    content: Mapping[str, Any]
-    notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-
-class ContractConnection(Protocol):
-    """A way to the contracts; may be used from any thread.
-
-    Each method raises the error of the domain that stood in the way, whichever way the call went.
-    """
-
-    def call(self, contract: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
-        """Call a tool of a contract."""
-
-    def read(self, contract: str, uri: str) -> Mapping[str, Any]:
-        """Read a resource of a contract."""
-
-    def close(self) -> None:
-        """Release the resources of the connection."""
 
 
 class Operating(ABC):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from minutebook import __version__
 from minutebook.api.client import Minutebook
-from minutebook.api.connection import ContractConnection
+from minutebook.api.connection import Operating
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import Origin, as_client
 
@@ -60,7 +60,7 @@ def open_memory(
 
 def _in_process(
     home: str | os.PathLike[str] | None, stated: dict[str, str], origin: Origin
-) -> ContractConnection:
+) -> Operating:
     from minutebook.api.in_process import open_in_process
     from minutebook.config import load
 

@@ -1,12 +1,11 @@
-"""The contracts of a server, over MCP: each call is one POST, as docs/guides/http.md has it."""
+"""The operations of a server: each is one POST."""
 
-import itertools
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-from minutebook.api.connection import Operating, P, R, Reply
+from minutebook.api.connection import Operating, P, R
 from minutebook.api.errors import ServerError, ServerRefused, ServerSilent, ServerUnreachable
 from minutebook.domain.error_facts import error_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreClosed, Unidentified
@@ -17,14 +16,12 @@ from minutebook.operations.operation import Operation
 if TYPE_CHECKING:
     import httpx2
 
-_NOTES = "minutebook/"
-_ERROR = "minutebook/error"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SHOWN = 300
 
 
 class OverHttp(Operating):
-    """Calls the contracts that a server serves, in the name of a token."""
+    """Has operations done by a server, in the name of a token."""
 
     def __init__(self, url: str, token: str | None, timeout: float, origin: Origin) -> None:
         """`timeout` is in seconds, for one call. Raises InvalidInput if the URL or the token is none."""
@@ -48,40 +45,10 @@ class OverHttp(Operating):
             base_url=self._url, headers=headers, timeout=timeout, verify=verify
         )
         self._timeout = timeout
-        self._ids = itertools.count(1)
 
     def __repr__(self) -> str:
         """Return a representation without the token."""
         return f"OverHttp({self._url!r})"
-
-    def call(self, contract: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
-        """Call a tool of a contract.
-
-        Raises the error of the domain that stood in the way, ServerError if the server gave none.
-        """
-        given = {"name": tool, "arguments": dict(arguments)}
-        result = self._ask(contract, "tools/call", given)
-        meta = result.get("_meta") or {}
-        if result.get("isError"):
-            self._fail(meta.get(_ERROR), _text_of(result.get("content")))
-        notes = {
-            name.removeprefix(_NOTES): each
-            for name, each in meta.items()
-            if name.startswith(_NOTES)
-        }
-        return Reply(result.get("structuredContent") or {}, notes)
-
-    def read(self, contract: str, uri: str) -> Mapping[str, Any]:
-        """Read a resource of a contract.
-
-        Raises the error of the domain that stood in the way, ServerError if the server gave none.
-        """
-        result = self._ask(contract, "resources/read", {"uri": uri})
-        try:
-            found: Mapping[str, Any] = json.loads(_text_of(result.get("contents")))
-        except ValueError as error:
-            raise ServerError(self._url, Reason("{uri} is not JSON", uri=uri)) from error
-        return found
 
     def _run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         """Have the server do an operation. Raises its error, ServerError if it gives no answer of use."""
@@ -104,27 +71,6 @@ class OverHttp(Operating):
     def close(self) -> None:
         """Close the connections to the server."""
         self._http.close()
-
-    def _ask(self, contract: str, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        asked = {**params, "_meta": {_ERROR: True}}
-        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": asked}
-        response = self._post(f"/mcp/{quote(contract)}", message)
-        match _json_of(response):
-            case {"result": Mapping() as result} if response.status_code == 200:
-                return result
-            case {"error": {"data": {"minutebook/error": facts}, "message": str(text)}}:
-                self._fail(facts, text)
-            case {"error": {"message": str(text)}}:
-                reason = Reason(text)
-            case _:
-                reason = _foreign(response)
-        if response.status_code == 404:
-            reason = Reason(
-                "the contract {contract!r} is not served there ({reason})",
-                contract=contract,
-                reason=reason,
-            )
-        raise self._refusal(response, reason)
 
     def _post(self, path: str, message: Mapping[str, Any]) -> "httpx2.Response":
         import httpx2
@@ -209,14 +155,6 @@ def base_of(url: str) -> str:
     if mcp and "/" not in tail.strip("/"):
         path = head
     return f"{parts.scheme}://{parts.netloc}{path}"
-
-
-def _text_of(parts: object) -> str:
-    """Return the first text among the parts of a result; "" if there is none."""
-    for part in parts if isinstance(parts, list) else ():
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            return str(part["text"])
-    return ""
 
 
 def _product(name: str) -> str:

@@ -36,6 +36,4 @@ def _note_json(context: click.Context, option: click.Parameter, value: bool) -> 
 def show(answer: object) -> None:
     """Print the result of a command, if JSON is wanted."""
     if wants_json():
-        from minutebook.cli.records import shape_of
-
-        say(shape_of(answer), "", as_json=True)
+        say(answer, "", as_json=True)

@@ -8,14 +8,17 @@ that only this process knows, so no stored text can bear one.
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from pathlib import Path
 
 import click
 
 from minutebook.domain.control_characters import escaped, escaped_in_json
+from minutebook.domain.errors import MinutebookError
 from minutebook.domain.origin import Origin
+from minutebook.domain.records import Memory, Record
 
 JSON = "minutebook.json"
 """The key in click's `meta` under which the frame notes that a command's answer is to be JSON."""
@@ -68,10 +71,10 @@ def warn(*lines: str, fg: str | None = None) -> None:
     _print([style(line, fg=fg) for line in lines], err=True)
 
 
-def say(shape: object, lines: str | Iterable[str], as_json: bool) -> None:  # noqa: FBT001
-    """Print the line or lines, or the shape as JSON, with values that read back exactly."""
+def say(answer: object, lines: str | Iterable[str], as_json: bool) -> None:  # noqa: FBT001
+    """Print the line or lines, or the answer as JSON: of a record its fields, with values that read back exactly."""
     if as_json:
-        document = json.dumps(shape, indent=2, ensure_ascii=False, default=_plain)
+        document = json.dumps(answer, indent=2, ensure_ascii=False, default=_plain)
         click.echo(escaped_in_json(document))
     else:
         echo(*([lines] if isinstance(lines, str) else lines))
@@ -100,7 +103,25 @@ def _plain(value: object) -> object:
             return str(value)
         case Origin():
             return value.parts
+        case MinutebookError():
+            return str(value)
+        case Record():
+            return {"kind": value.kind, **fields_of(value)}
         case Mapping():
             return dict(value)
-        case _:
-            raise TypeError(f"{value!r} has no form in JSON")
+        case Collection():
+            return list(value)
+    if not is_dataclass(value):
+        raise TypeError(f"{value!r} has no form in JSON")
+    return fields_of(value)
+
+
+def fields_of(value: object) -> dict[str, object]:
+    """Return the fields of a dataclass by name, without secrets; for a memory also its UUID."""
+    values: dict[str, object] = {}
+    for each in fields(value):  # type: ignore[arg-type]
+        if each.repr:
+            values[each.name] = getattr(value, each.name)
+        if each.name == "id" and isinstance(value, Memory):
+            values["uuid"] = value.uuid
+    return values

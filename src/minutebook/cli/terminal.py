@@ -33,8 +33,6 @@ from minutebook.invocation import (
 )
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from minutebook.api.connection import Operating
 
 
@@ -314,16 +312,6 @@ def one_of(choices: type[E], option: str, value: str | None) -> E | None:
     if value is not None and value not in list(choices):
         raise InvalidInput(option, must_be_one_of(choices))
     return None if value is None else choices(value)
-
-
-def fields_of(record: "DataclassInstance") -> dict[str, object]:
-    """Return the fields of a record by name; for a memory also its UUID."""
-    values: dict[str, object] = {}
-    for each in fields(record):
-        values[each.name] = getattr(record, each.name)
-        if each.name == "id" and isinstance(record, Memory):
-            values["uuid"] = record.uuid
-    return values
 
 
 def both_ids(memory: Memory) -> str:

@@ -18,7 +18,7 @@ class Failure:
     Without a `code` it is a tool's result that the model reads: `text`, and `structured` beside it.
     With one it is a JSON-RPC error: code, message `text`, and `structured` as its `data`.
     `name` is its name among the contract's errors, where they have names; `cause` the domain's name
-    of the error, for the log; `facts` the error as the caller may read it, for programs.
+    of the error, for the log; `facts` the error of an operation as the caller may read it.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Failure:
 class Answer:
     """The answer to a call; `content` is the object that `text` writes out, if it is an object.
 
-    `in_lines`: the text is lines for a model, and programs alone, which ask for it, get the object. `notes` are what the promised shape has no room for, by name.
+    `in_lines`: the text is lines for a model, which gets no object. `notes` are what the promised shape has no room for, by name.
     """
 
     text: str

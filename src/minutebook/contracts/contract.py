@@ -17,7 +17,6 @@ from minutebook.contracts.lines import as_lines
 from minutebook.contracts.resources import PromptData, Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
 from minutebook.domain.caller import Caller, Note, in_call
-from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import (
     InvalidInput,
     MinutebookError,
@@ -237,7 +236,7 @@ class Contract:
         shown = redacted_for(caller, error)
         if shown is not error:
             log.error("told as less to the token %s: %s", caller.token, error)
-        return replace(self.word(shown, arguments), cause=cause, facts=facts_of(shown))
+        return replace(self.word(shown, arguments), cause=cause)
 
     def resource(self, uri: str) -> Resource | None:
         """Return the promised resource, or template, that a URI belongs to."""

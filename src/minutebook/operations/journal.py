@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, NotFound
-from minutebook.domain.records import Summary, Turn
+from minutebook.domain.listed import SessionTurns
+from minutebook.domain.records import Category, Summary, Turn
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.domain.writing.turns import Session
-from minutebook.operations.operation import check_range, operation
+from minutebook.operations.memories import Hit
+from minutebook.operations.operation import check_page, check_query, check_range, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -90,4 +92,57 @@ def summarize(app: "App", caller: Caller, name: str | None = None) -> Summarized
     return Summarized(batch.done, failed)
 
 
-OPERATIONS = (sessions, session_names, session, summarize)
+@operation("journal", writes=True)
+def add_turn(
+    app: "App", caller: Caller, session: str, prompt: str, thought: str, response: str
+) -> Turn:
+    """Keep a turn after the last one of its session."""
+    return app.sessions.add(caller, session, prompt, thought, response)
+
+
+@operation("journal")
+def turns(app: "App", caller: Caller, session: str, limit: int, offset: int) -> SessionTurns:
+    """Read a part of a session's turns, the oldest first."""
+    check_page(limit, offset)
+    return app.sessions.page(caller, session, limit, offset)
+
+
+@operation("journal")
+def search_turns(
+    app: "App", caller: Caller, query: str, limit: int, session: str | None = None
+) -> list[Hit]:
+    """Find turns by meaning and by words; with a session, in it alone."""
+    check_query(query)
+    check_range("limit", limit, 100)
+    found = app.journal_search.turns(caller, query, limit, session)
+    app.note_answer(caller, "search_turns", query, ((each.record, each.score) for each in found))
+    return [Hit(each.record, each.record.text, each.relevance, each.score) for each in found]
+
+
+@operation("journal")
+def summaries(
+    app: "App", caller: Caller, limit: int, offset: int, category: Category | None = None
+) -> list[Summary]:
+    """List the summaries, the newest first."""
+    check_page(limit, offset)
+    return app.summaries.page(caller, limit, offset, category).summaries
+
+
+@operation("journal")
+def search_summaries(
+    app: "App", caller: Caller, query: str, limit: int, category: Category | None = None
+) -> list[Hit]:
+    """Find summaries by meaning and by words."""
+    check_query(query)
+    check_range("limit", limit, 100)
+    found = app.journal_search.summaries(caller, query, limit, category)
+    app.note_answer(
+        caller, "search_summaries", query, ((each.record, each.score) for each in found)
+    )
+    return [Hit(each.record, each.record.text, each.relevance, each.score) for each in found]
+
+
+OPERATIONS = (
+    *(sessions, session_names, session, summarize, add_turn),
+    *(turns, search_turns, summaries, search_summaries),
+)

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.domain.filters import ANY_MEMORY, MemoryQuery
+from minutebook.domain.filters import ANY_MEMORY, MemoryQuery, default_organization
+from minutebook.domain.ids import id_apart
 from minutebook.domain.listed import LinkedMemory, MemoryList
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import (
@@ -25,13 +26,23 @@ from minutebook.domain.records import (
     Token,
     Version,
 )
-from minutebook.domain.sources import Source
-from minutebook.operations.operation import ANY, check_range, operation
+from minutebook.domain.sources import SOURCES, Source
+from minutebook.operations.operation import (
+    ANY,
+    MOST,
+    check_page,
+    check_query,
+    check_range,
+    operation,
+)
+from minutebook.screening.instructions import marks_of
 from minutebook.search.fusion import Share
+from minutebook.services.access.provenance import Written, written
 
 if TYPE_CHECKING:
     from minutebook.app import App
 
+R = TypeVar("R", bound=Record)
 
 MOST_SHOWN = 10
 """How many candidates are shown of a part that several ids have."""
@@ -100,40 +111,96 @@ def remember(
     supersedes: Sequence[str] = (),
     folder: FolderScope | None = None,
     scope: ScopeLevel | None = None,
+    user: str | None = None,
+    repository: str | None = None,
+    key: str | None = None,
+    reason: str | None = None,
 ) -> Memory:
-    """Keep a text; `links` are memories and types of links to them, an empty type being the usual one."""
+    """Keep a text; `links` are memories and types of links to them, an empty type being the usual one.
+
+    `key` is the caller's name for it: what they kept under it is written over. `reason` tells why those end
+    that it `supersedes`. Raises InvalidInput for a key beside `links` or `supersedes`.
+    """
     from minutebook.domain.writing.drafts import Draft
     from minutebook.services.knowledge.links import RELATED
 
+    if key is not None and (links or supersedes):
+        raise InvalidInput("key", "must be left out with links and supersedes: it writes over one")
+    _check_importance(importance)
     draft = Draft(
         content=content,
         type=type,
+        id=None if key is None else _id_of_key(caller, key),
         title=title,
         importance=importance,
         metadata=metadata,
         valid_from=valid_from,
         valid_until=valid_until,
         scope=scope,
+        user=user,
+        repository=repository,
     )
     caller = in_folder(caller, folder)
+    if key is not None:
+        return as_seen(app, caller, app.memories.write(caller, draft))
     ends = [(id, type or RELATED) for id, type in links]
-    return app.memories.store_joined(caller, draft, ends, list(supersedes))
+    old = list(dict.fromkeys(supersedes))
+    return app.memories.store_joined(caller, draft, ends, old, reason)
+
+
+def _check_importance(importance: float | None) -> None:
+    if importance is not None and not 1 <= importance <= 10:
+        raise InvalidInput("importance", "must be 1 to 10")
+
+
+def _id_of_key(caller: Caller, key: str) -> str:
+    """Return the id under which a caller keeps a keyed record: each scope has keys of its own."""
+    repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
+    return id_apart(key, default_organization(caller), caller.user or "", *repositories)
 
 
 @dataclass(frozen=True, slots=True)
-class RankedRecord:
-    """A record that answers a question, its score in the whole list, and the parts of the score.
+class Hit:
+    """A record that answers a question, the part of its text that does, and how likely it is about it, in [0, 1].
 
+    `score` is the one in the whole list, made of the `shares` of signals, `details` how near its vectors are.
     `revised_by` and `revised_at` tell of what perhaps revises it, `notes` what features say of it, by name.
     """
 
     record: TextRecord
+    text: str
+    relevance: float
     score: float
-    details: Mapping[str, float]
-    shares: tuple[Share, ...]
+    details: Mapping[str, float] = field(default_factory=dict)
+    shares: tuple[Share, ...] = ()
     revised_by: str | None = None
     revised_at: datetime | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id of the record."""
+        return self.record.id
+
+    @property
+    def source(self) -> Source:
+        """The source of the answer: a memory, also a relation between two entities; a decision, a session …."""
+        return SOURCES[self.record.kind]
+
+    @property
+    def memory(self) -> Memory | None:
+        """The record, if it is a memory."""
+        return self.record if isinstance(self.record, Memory) else None
+
+    @property
+    def written(self) -> Written | None:
+        """When it was so or was said, by whom, in which session; None for code."""
+        return written(self.record)
+
+    @property
+    def reads_as_instructions(self) -> tuple[str, ...]:
+        """The ways in which its text reads as orders to a model: data, to be obeyed by nobody."""
+        return tuple(marks_of(self.record.text))
 
 
 @operation("knowledge")
@@ -145,28 +212,39 @@ def search(
     at: datetime | None = None,
     where: MemoryQuery = ANY_MEMORY,
     folder: FolderScope | None = None,
-) -> list[RankedRecord]:
+    sources: Sequence[Source] | None = None,
+    tokens: int | None = None,
+) -> list[Hit]:
     """Find memories, active decisions and turns, the newest truth first; with `at` those that held then.
 
-    Conditions that only memories have leave out all else.
+    Conditions that only memories have leave out all else. Without `sources` and `tokens` the settings say from
+    where answers come, and how many tokens their texts have together (0: whole texts).
     """
     from minutebook.services.search.recall import WEIGHTS, Selection
 
-    check_range("limit", limit, 50)
+    check_query(query)
+    check_range("limit", limit, 1000)
+    tokens = app.recall_tokens if tokens is None else tokens
+    check_range("tokens", tokens, MOST, 0)
+    wanted = app.recall_sources if sources is None else sources
+    if where.is_narrow:
+        wanted = [Source.MEMORY] if sources is None or Source.MEMORY in sources else []
     held = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
     found = app.combined.recall(
         held,
         query,
         limit,
         WEIGHTS,
-        (Source.MEMORY,) if where.is_narrow else app.recall_sources,
+        wanted,
         selection=Selection(where, at or caller.as_of),
-        tokens=app.recall_tokens,
+        tokens=tokens,
     ).results
     app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))
     return [
-        RankedRecord(
-            each.record,
+        Hit(
+            as_seen(app, caller, each.record),
+            each.text,
+            each.relevance,
             each.hit.score,
             each.details,
             each.hit.shares,
@@ -216,9 +294,14 @@ def read_version(app: "App", caller: Caller, id: str, number: int) -> Version:
 
 
 @operation("knowledge")
-def read_memory(app: "App", caller: Caller, id: str) -> Memory:
-    """Read a memory."""
-    return as_seen(app, caller, app.memories.read(caller, id))
+def read_memory(
+    app: "App", caller: Caller, id: str | None = None, key: str | None = None
+) -> Memory:
+    """Read a memory, by its id or by the caller's key. Raises InvalidInput unless one of them is given."""
+    named = id if key is None else _id_of_key(caller, key)
+    if named is None or None not in (id, key):
+        raise InvalidInput("id", "is required, or `key` in its place; not both")
+    return as_seen(app, caller, app.memories.read(caller, named))
 
 
 @operation("knowledge")
@@ -229,18 +312,42 @@ def list_memories(
     limit: int,
     offset: int,
     folder: FolderScope | None = None,
+    at: datetime | None = None,
 ) -> MemoryList:
-    """List memories, the newest first, ended ones too."""
+    """List memories, the newest first, ended ones too; with `at` those that were true then."""
+    check_page(limit, offset)
     held = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
-    return app.memories.page(held, limit, offset, where)
+    page = app.memories.page(held, limit, offset, where, at)
+    return replace(page, memories=[as_seen(app, caller, each) for each in page.memories])
 
 
 @operation("knowledge", writes=True)
-def change_text(app: "App", caller: Caller, id: str, text: str, version: int) -> Memory:
-    """Change the text of a memory that is at a version. Raises Conflict if it is at another."""
-    if app.memories.read(caller, id).version != version:
+def change_memory(
+    app: "App",
+    caller: Caller,
+    id: str,
+    content: str | None = None,
+    title: str | None = None,
+    type: MemoryType | None = None,
+    importance: float | None = None,
+    metadata: Mapping[str, object] | None = None,
+    version: int | None = None,
+) -> Memory:
+    """Change fields of a memory. Raises InvalidInput if none is given, Conflict if it is not at the version."""
+    named = {
+        "content": content,
+        "title": title,
+        "type": type,
+        "importance": importance,
+        "metadata": metadata,
+    }
+    changes = {name: value for name, value in named.items() if value is not None}
+    if not changes:
+        raise InvalidInput("content", "or another field is required: there is nothing to change")
+    _check_importance(importance)
+    if version is not None and app.memories.read(caller, id).version != version:
         raise Conflict(id, "it was changed meanwhile; edit it again")
-    return as_seen(app, caller, app.memories.update(caller, id, {"content": text}))
+    return as_seen(app, caller, app.memories.update(caller, id, changes))
 
 
 @operation("knowledge", writes=True)
@@ -253,7 +360,11 @@ def move_memories(
 
 @operation("knowledge", writes=True)
 def invalidate(
-    app: "App", caller: Caller, id: str, reason: str, superseded_by: str | None = None
+    app: "App",
+    caller: Caller,
+    id: str,
+    reason: str | None = None,
+    superseded_by: str | None = None,
 ) -> Memory:
     """End a memory now."""
     return as_seen(app, caller, app.memories.invalidate(caller, id, reason, superseded_by))
@@ -305,13 +416,15 @@ def link(app: "App", caller: Caller, source: str, target: str, type: str) -> Edg
     return app.links.link(caller, source, target, type)
 
 
-def as_seen(app: "App", caller: Caller, memory: Memory) -> Memory:
-    """Return a memory with its successor, if the caller may see that."""
-    return replace(memory, superseded_by=app.browsing.successor(caller, memory))
+def as_seen(app: "App", caller: Caller, record: R) -> R:
+    """Return a record, a memory with its successor only if the caller may see that."""
+    if not isinstance(record, Memory) or record.superseded_by is None:
+        return record
+    return replace(record, superseded_by=app.browsing.successor(caller, record))
 
 
 OPERATIONS = (
     *(named_by_part, remember, search, show, read_version, read_memory),
-    *(list_memories, change_text, invalidate, delete_memory, duplicates, set_standing),
+    *(list_memories, change_memory, invalidate, delete_memory, duplicates, set_standing),
     *(restore_memory, link),
 )

@@ -12,9 +12,15 @@ from minutebook.domain.plain import plain, value_of
 if TYPE_CHECKING:
     from minutebook.app import App
 
+MOST = 2**53 - 1
+"""The largest whole number that every reader of JSON has."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+
+SPOKEN = "operations"
+"""Stands in the origin of a record in the place of a contract: it was written by an operation."""
 
 ANY = "any"
 """In place of a contract: a server that serves one of them offers the operation."""
@@ -90,6 +96,18 @@ def check_range(argument: str, value: int, most: int, least: int = 1) -> None:
     """Raise InvalidInput if a number is beyond its bounds."""
     if not least <= value <= most:
         raise InvalidInput(argument, "must be {least:,} to {most:,}", least=least, most=most)
+
+
+def check_query(query: str) -> None:
+    """Raise InvalidInput for a question without a visible sign."""
+    if not query.strip():
+        raise InvalidInput("query", "must not be empty")
+
+
+def check_page(limit: int, offset: int) -> None:
+    """Raise InvalidInput for a part of a list that no list has."""
+    check_range("limit", limit, MOST)
+    check_range("offset", offset, MOST, 0)
 
 
 def is_at_keyboard(caller: Caller) -> bool:

@@ -6,14 +6,14 @@ from functools import cache
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.records import Record
 from minutebook.feature import features, loaded
-from minutebook.operations import day, journal, memories, upkeep
+from minutebook.operations import day, graph, journal, memories, upkeep
 from minutebook.operations.operation import Operation
 
 
 @cache
 def operations() -> Mapping[str, Operation[..., object]]:
     """Return every operation by its name."""
-    own = (each.OPERATIONS for each in (memories, journal, day, upkeep))
+    own = (each.OPERATIONS for each in (memories, graph, journal, day, upkeep))
     return {each.name: each for of in (*own, *loaded("operations")) for each in of}
 
 

@@ -40,12 +40,6 @@ _SAFE_ID = re.compile(r"[!-~]{1,64}")
 _SESSION = "minutebook.session"
 """The key under which a connection keeps the name of its session."""
 
-ERROR = "minutebook/error"
-"""In a request's `_meta`, asks for the facts of an error, and for objects where models get lines, for programs.
-
-They are then in the result's `_meta`, or in the `data` of a JSON-RPC error, under the same name.
-"""
-
 OpenApp = Callable[[], App]
 """Returns the app; opens it at the first call."""
 
@@ -245,21 +239,10 @@ def failure_in(outcome: object) -> Failure | None:
     return outcome if isinstance(outcome, Failure) else None
 
 
-def protocol_error(failure: Failure, meta: Mapping[str, Any] | None = None) -> MCPError:
-    """Return a failure as a JSON-RPC error, for requests with results that cannot hold one.
-
-    `meta` is the request's.
-    """
+def protocol_error(failure: Failure) -> MCPError:
+    """Return a failure as a JSON-RPC error, for requests with results that cannot hold one."""
     code = INTERNAL_ERROR if failure.code is None else failure.code
-    facts = error_facts(failure, meta)
-    return MCPError(code, failure.text, {**(failure.structured or {}), **facts} or None)
-
-
-def error_facts(failure: Failure | None, meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the facts of a failure under their name, if the request's `meta` asks for them."""
-    if failure is None or not (meta or {}).get(ERROR):
-        return {}
-    return {ERROR: dict(failure.facts)}
+    return MCPError(code, failure.text, dict(failure.structured or {}) or None)
 
 
 def connection_of(session: ServerSession) -> Connection:

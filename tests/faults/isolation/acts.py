@@ -96,7 +96,9 @@ class Hand:
         ]
 
     def tool(self, contract: str, name: str, arguments: dict[str, Any], **more: Any) -> Made:
-        """A call of a tool, by one of the doors that it has."""
+        """A call of a tool, by one of the doors that it has, or an operation of a contract, by its path."""
+        if name.startswith("/operations/"):
+            return Made(Request("rest", "POST", contract, name, arguments), self.who, **more)
         doors = ["direct", "direct", "direct", "http", *(["rest"] if contract == "journal" else ())]
         door = self.chance.choice(doors)
         if door == "rest":
@@ -348,13 +350,13 @@ def write(hand: Hand) -> Made:
 def put(hand: Hand) -> Made | None:
     """A memory under a key, or one that takes the place of another."""
     other = hand.one(Memory)
-    given: dict[str, Any] = {"content": hand.words()}
+    given: dict[str, Any] = {"content": hand.words(), "type": "fact"}
     if other is not None and hand.chance.random() < 0.5:
         given["supersedes"] = [other.id]
         more: dict[str, Any] = {"targets": (other,), "may_fail": True}
-        return hand.tool("knowledge", "put_memory", given, need="change", **more)
+        return hand.tool("knowledge", "/operations/remember", given, need="change", **more)
     given["key"] = hand.chance.choice(("alpha", "beta"))
-    return hand.tool("knowledge", "put_memory", given)
+    return hand.tool("knowledge", "/operations/remember", given)
 
 
 def placed(hand: Hand, id: str | None = None) -> dict[str, Any]:
@@ -419,9 +421,14 @@ def related(hand: Hand) -> Made | None:
     entity = hand.one(Entity)
     if entity is None:
         return None
-    tool = hand.chance.choice(("get_related", "describe_entity"))
-    given = {"entity_id": entity.id}
-    return hand.tool("knowledge", tool, given, need="see", targets=(entity,), reads=True)
+    more: dict[str, Any] = {"need": "see", "targets": (entity,), "reads": True}
+    if hand.chance.random() < 0.5:
+        return hand.tool("knowledge", "get_related", {"entity_id": entity.id}, **more)
+    if hand.chance.random() < 0.5:
+        given = {"id": entity.id, "depth": 3, "direction": "both"}
+        return hand.tool("knowledge", "/operations/related", given, **more)
+    given = {"id": entity.id, "limit": 50}
+    return hand.tool("knowledge", "/operations/around_entity", given, **more)
 
 
 def relation(hand: Hand) -> Made | None:
@@ -475,8 +482,13 @@ def decision(hand: Hand) -> Made | None:
     found = hand.one(Decision)
     if found is None:
         return None
-    end = hand.chance.choice(("", "/history"))
-    return hand.resource("ledger", f"decision://{found.id}{end}", need="see", targets=(found,))
+    more: dict[str, Any] = {"need": "see", "targets": (found,)}
+    if hand.chance.random() < 0.5:
+        end = hand.chance.choice(("", "/history"))
+        return hand.resource("ledger", f"decision://{found.id}{end}", **more)
+    asked = {"read_decision": "id", "decision_history": "id", "holding": "of"}
+    name, argument = hand.chance.choice(list(asked.items()))
+    return hand.tool("ledger", f"/operations/{name}", {argument: found.id}, reads=True, **more)
 
 
 def memory_resource(hand: Hand) -> Made | None:

@@ -45,9 +45,12 @@ from tests.faults.isolation.house import ANA, BEN, ONE, TWO
 
 ACTS: dict[str, tuple[int, Act]] = {
     "store_memory": (3, write),
-    "put_memory": (2, put),
+    "remember": (2, put),
     "get_memory": (3, on_memory("knowledge", "get_memory", "see", lambda h, m: {"id": m.id})),
-    "read_memory": (2, on_memory("knowledge", "read_memory", "see", lambda h, m: {"id": m.id})),
+    "read_memory": (
+        2,
+        on_memory("knowledge", "/operations/read_memory", "see", lambda h, m: {"id": m.id}),
+    ),
     "update_memory": (
         3,
         on_memory(
@@ -58,7 +61,7 @@ ACTS: dict[str, tuple[int, Act]] = {
         2,
         on_memory(
             "knowledge",
-            "change_memory",
+            "/operations/change_memory",
             "change",
             lambda h, m: {"id": m.id, "title": f"Title {h.canary()}"},
         ),
@@ -98,9 +101,46 @@ ACTS: dict[str, tuple[int, Act]] = {
     "create_entity": (2, entity),
     "create_relation": (2, relation),
     "get_related": (2, related),
-    "find_entities": (1, searched("knowledge", "find_entities", lambda h: {"name": "Thing"})),
-    "find_answers": (1, searched("knowledge", "find_answers", lambda h: {"query": h.query()})),
-    "find_memories": (1, searched("knowledge", "find_memories", lambda h: {"limit": 100})),
+    "find_entities": (
+        1,
+        searched(
+            "knowledge",
+            "/operations/find_entities",
+            lambda h: {"name": "Thing", "limit": 20, "offset": 0},
+        ),
+    ),
+    "search by program": (
+        1,
+        searched("knowledge", "/operations/search", lambda h: {"query": h.query(), "limit": 20}),
+    ),
+    "list by program": (
+        1,
+        searched(
+            "knowledge",
+            "/operations/list_memories",
+            lambda h: {"where": {}, "limit": 100, "offset": 0},
+        ),
+    ),
+    "decisions by program": (
+        1,
+        searched(
+            "ledger",
+            "/operations/search_decisions",
+            lambda h: {"query": h.query(), "limit": 20, "mode": "audit"},
+        ),
+    ),
+    "turns by program": (
+        1,
+        searched(
+            "journal", "/operations/search_turns", lambda h: {"query": h.query(), "limit": 20}
+        ),
+    ),
+    "summaries by program": (
+        1,
+        searched(
+            "journal", "/operations/search_summaries", lambda h: {"query": h.query(), "limit": 20}
+        ),
+    ),
     "detect_communities": (1, searched("knowledge", "detect_communities", lambda h: {})),
     "search_code": (1, searched("knowledge", "search_code", lambda h: {"query": "brew door"})),
     "project": (1, project),

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pygit2
@@ -25,6 +26,7 @@ from minutebook.features.why.line_history import WAITING, HistoryCache, LineRang
 from minutebook.features.why.places import PlaceReasons
 from minutebook.features.why.seam import CommitSource
 from minutebook.features.why.search import CommitSearch
+from minutebook.operations.memories import search
 from minutebook.services.search.recall import WEIGHTS, Selection
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
@@ -139,9 +141,9 @@ def test_only_the_newest_are_kept(opener: Opener, shop: Path) -> None:
 
 def test_an_answer_as_of_a_day_has_no_later_commit(world: World, shop: Path) -> None:
     indexed(world, shop)
-    at = "2023-11-15T12:00:00Z"
-    found = world.call("find_answers", query="why do totals round half up", as_of=at)["results"]
-    assert "Round totals half up" not in json.dumps(found)
+    at = datetime(2023, 11, 15, 12, tzinfo=UTC)
+    found = search.act(world.app, world.caller, "why do totals round half up", 10, at)
+    assert all("Round totals half up" not in each.text for each in found)
 
 
 def test_a_place_in_the_question_gets_its_reasons_first(world: World, shop: Path) -> None:

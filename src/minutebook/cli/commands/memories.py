@@ -12,12 +12,11 @@ from minutebook.cli.filters import memory_filters
 from minutebook.cli.ids import any_id, memory_id
 from minutebook.cli.keyboard import confirm, edited
 from minutebook.cli.opening import opened, opened_or_made, scope_here
-from minutebook.cli.printing import body, echo, say, style, warn
+from minutebook.cli.printing import body, echo, fields_of, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
     both_ids,
     entry_line,
-    fields_of,
     headline,
     identity,
     one_of,
@@ -39,7 +38,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.operations import memories
-from minutebook.operations.memories import RankedRecord, Shown
+from minutebook.operations.memories import Hit, Shown
 from minutebook.operations.table import operation_to_show
 from minutebook.search.fusion import Share
 from minutebook.services.access.provenance import written
@@ -194,7 +193,7 @@ def _edit(options: dict[str, str], id: str) -> Memory:
                 "the text", "must not be empty; `minutebook forget` removes a memory"
             )
         with opened(options) as api:
-            changed = api.run(memories.change_text, memory.id, text, memory.version)
+            changed = api.run(memories.change_memory, memory.id, text, version=memory.version)
     except MinutebookError:
         warn(body(text))
         raise
@@ -267,7 +266,7 @@ def search(
             echo(style(f"        {_explained(share, each.details)}", dim=True))
 
 
-def _weighed(found: RankedRecord) -> str:
+def _weighed(found: Hit) -> str:
     """Say the time and author of a hit, its possible revision, and the notes of features."""
     known = written(found.record)
     parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
@@ -288,7 +287,7 @@ def _explained(share: Share, details: Mapping[str, float]) -> str:
     return f"{share.signal:<8} {adds}  {share.share:>4.0%} of the score  {rank:<9}  {measurements}".rstrip()
 
 
-def _found_shape(found: RankedRecord) -> dict[str, object]:
+def _found_shape(found: Hit) -> dict[str, object]:
     return {
         **fields_of(found.record),
         "kind": found.record.kind,

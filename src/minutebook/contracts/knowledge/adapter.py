@@ -6,19 +6,19 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
-from minutebook.contracts.knowledge import programs, shapes
+from minutebook.contracts.knowledge import shapes
 from minutebook.contracts.knowledge.wording import TEXTS
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.listed import Direction
 from minutebook.domain.records import Kind, Memory, MemoryType
-from minutebook.domain.sources import Source
+from minutebook.domain.sources import SOURCES, Source
 from minutebook.domain.writing.drafts import Draft
 from minutebook.feature import loaded
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute
-from minutebook.services.knowledge.entities import Direction
 from minutebook.services.knowledge.similar import resembling
 from minutebook.services.search.combined import Ranked, Ranking
 from minutebook.services.search.recall import Found
@@ -293,7 +293,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "get_status": get_status,
     "reset_all_memory": reset_all_memory,
     "detect_communities": detect_communities,
-    **programs.OPERATIONS,
 }
 
 
@@ -351,7 +350,7 @@ def _recalled(ranked: Ranked) -> Shape:
     return {
         "id": record.id,
         "content": ranked.text,
-        "source": shapes.SOURCES[record.kind],
+        "source": SOURCES[record.kind],
         "score": round(ranked.score, 3),
         "vector_score": round(normalised.get(Signal.VECTOR, 0.0), 3),
         "bm25_score": round(normalised.get(Signal.LEXICAL, 0.0), 3),

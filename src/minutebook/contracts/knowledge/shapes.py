@@ -1,26 +1,14 @@
 """Entities, relations and the provenance of hits as the `knowledge` contract shows them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from minutebook.domain.instants import to_the_second
-from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, TextRecord
-from minutebook.domain.sources import Source
+from minutebook.domain.records import CodeChunk, Edge, Entity, TextRecord
+from minutebook.domain.sources import SOURCES
 from minutebook.services.access.provenance import written
 from minutebook.services.search.combined import Ranked
 
 Shape = dict[str, Any]
-
-SOURCES: Mapping[Kind, Source] = {
-    Kind.MEMORY: Source.MEMORY,
-    Kind.RELATION: Source.MEMORY,
-    Kind.DECISION: Source.DECISION,
-    Kind.TURN: Source.SESSION,
-    Kind.SUMMARY: Source.SESSION,
-    Kind.CHUNK: Source.CODE,
-    Kind.COMMIT: Source.COMMIT,
-}
-"""The source of a hit, by its kind."""
 
 
 def entity(entity: Entity) -> Shape:

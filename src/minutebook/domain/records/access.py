@@ -1,6 +1,6 @@
 """Roles, tokens, and the audit trail."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
@@ -33,7 +33,7 @@ class Token(Record):
 
     name: str
     role: Role
-    digest: str
+    digest: str = field(repr=False)
     author: str
     created_at: datetime
     bound_organization: str | None = None

@@ -11,8 +11,8 @@ import click
 from minutebook.cli.ids import any_id
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import check_begun, opened, opened_here, settings_of
-from minutebook.cli.printing import echo, say, style, warn
-from minutebook.cli.terminal import Commands, as_json, entry_line, fields_of, identity
+from minutebook.cli.printing import echo, fields_of, say, style, warn
+from minutebook.cli.terminal import Commands, as_json, entry_line, identity
 from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of

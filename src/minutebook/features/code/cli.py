@@ -10,9 +10,9 @@ import click
 from minutebook.cli.ids import name_meant
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import made_here, opened
-from minutebook.cli.printing import echo, say, short, style, warn
+from minutebook.cli.printing import echo, fields_of, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
-from minutebook.cli.terminal import as_json, fields_of, identity
+from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput

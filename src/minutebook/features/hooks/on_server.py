@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from minutebook.cli.keyboard import stdin_text
 from minutebook.config import Settings, environment, load
@@ -26,10 +26,12 @@ from minutebook.features.hooks.operations import brief
 from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.launch import module_command
+from minutebook.operations import journal
 from minutebook.whereabouts import follows_folders, known_place, scope_of
 
 if TYPE_CHECKING:
     from minutebook.api.over_http import OverHttp
+    from minutebook.domain.records import Turn
     from minutebook.domain.writing.source_drafts import TurnDraft
 
 WAIT = 2.0
@@ -152,7 +154,7 @@ def _keep_apart(event: HookEvent) -> None:
     )
 
 
-def _unsent(own: Sequence["TurnDraft"], kept: Sequence[Mapping[str, Any]]) -> list["TurnDraft"]:
+def _unsent(own: Sequence["TurnDraft"], kept: Sequence["Turn"]) -> list["TurnDraft"]:
     """Return the turns from the first on that is not kept; among those kept may be some that were taken back.
 
     A turn is one that is kept if their prompts are the same, or, where the server masked that, the rest.
@@ -161,8 +163,8 @@ def _unsent(own: Sequence["TurnDraft"], kept: Sequence[Mapping[str, Any]]) -> li
     for number, turn in enumerate(own):
         rest = (turn.thought, turn.response)
         if not any(
-            each["prompt"] == turn.prompt != ""
-            or ((turn.thought or not turn.prompt) and (each["thought"], each["response"]) == rest)
+            each.prompt == turn.prompt != ""
+            or ((turn.thought or not turn.prompt) and (each.thought, each.response) == rest)
             for each in left
         ):
             return list(own[number:])
@@ -180,17 +182,15 @@ def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
     if event.moment is HookMoment.END and client not in TRANSCRIPTS and event.session:
         # Its turns came one by one.
         name = session_name(event.session)
-        server.call("journal", "summarize_sessions", {"sessionId": name})
+        server.run(journal.summarize, name)
         return 0, name
     sent = 0
     for name in names:
         own = [turn for turn in turns if turn.session == name][:_MOST_TURNS]
-        given = {"sessionId": name, "limit": 2 * _MOST_TURNS, "offset": 0}
-        kept = server.call("journal", "get_session_memories", given).content["memories"]
+        kept = server.run(journal.turns, name, 2 * _MOST_TURNS, 0).turns
         for turn in _unsent(own, kept) if event.moment is HookMoment.END else own:
-            texts = {"prompt": turn.prompt, "thought": turn.thought, "response": turn.response}
-            server.call("journal", "add_memory", {**texts, "sessionId": name})
+            server.run(journal.add_turn, name, turn.prompt, turn.thought, turn.response)
             sent += 1
         if event.moment is HookMoment.END and sent:
-            server.call("journal", "summarize_sessions", {"sessionId": name})
+            server.run(journal.summarize, name)
     return sent, min(names, default="")

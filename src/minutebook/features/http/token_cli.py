@@ -7,8 +7,8 @@ import click
 
 from minutebook.cli.ids import one_meant
 from minutebook.cli.opening import opened, opened_or_made
-from minutebook.cli.printing import echo, say, style, warn
-from minutebook.cli.terminal import Commands, as_json, fields_of, home_option, one_of
+from minutebook.cli.printing import echo, fields_of, say, style, warn
+from minutebook.cli.terminal import Commands, as_json, home_option, one_of
 from minutebook.cli.times import instant_given, span_given
 from minutebook.config import load
 from minutebook.domain.ids import id_of
@@ -199,10 +199,7 @@ def _standing(token: Token, now: datetime) -> str:
 
 
 def _shape(token: Token, now: datetime) -> dict[str, object]:
-    """Return a token's fields for JSON, without the digest."""
-    shape = fields_of(token)
-    del shape["organization"], shape["digest"]
-    return {**shape, "live": is_live(token, now)}
+    return {**fields_of(token), "live": is_live(token, now)}
 
 
 COMMANDS = (token,)

@@ -8,10 +8,10 @@ import click
 from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
-from minutebook.cli.printing import body, say, short, style, warn
+from minutebook.cli.printing import body, fields_of, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.sentences import sentence
-from minutebook.cli.terminal import as_json, as_shown, fields_of, identity, through
+from minutebook.cli.terminal import as_json, as_shown, identity, through
 from minutebook.domain.counts import count_of
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import SCORES, Summary, Turn

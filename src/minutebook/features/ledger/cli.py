@@ -8,8 +8,8 @@ from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import decision_id
 from minutebook.cli.keyboard import ask_secret, edited
 from minutebook.cli.opening import made_here, opened, opened_or_made, scope_here
-from minutebook.cli.printing import body, echo, say, style, warn
-from minutebook.cli.terminal import Commands, as_json, fields_of, identity, through
+from minutebook.cli.printing import body, echo, fields_of, say, style, warn
+from minutebook.cli.terminal import Commands, as_json, identity, through
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.origin import by_whom

@@ -6,11 +6,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import sees
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.rights.redaction import REASON
 from minutebook.features.ledger.mirror.waiting import is_in_git
-from minutebook.operations.memories import in_folder
-from minutebook.operations.operation import is_at_keyboard, operation
+from minutebook.operations.memories import Hit, in_folder
+from minutebook.operations.operation import check_query, check_range, is_at_keyboard, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -35,6 +38,65 @@ def decide(
     if supersedes:
         return app.get(DecisionActs).supersede(caller, tuple(supersedes), draft)
     return app.get(DecisionActs).record(in_folder(caller, folder), draft)
+
+
+@operation("ledger", writes=True)
+def propose(
+    app: "App",
+    caller: Caller,
+    title: str,
+    target: str,
+    rationale: str,
+    consequences: Sequence[str] = (),
+    supersedes: Sequence[str] = (),
+) -> Proposal:
+    """Keep a decision for a person to accept."""
+    from minutebook.domain.writing.decision_drafts import DecisionDraft
+    from minutebook.features.ledger.proposals import Proposals
+
+    draft = DecisionDraft(title, target, rationale, tuple(consequences))
+    return app.get(Proposals).propose(caller, draft, tuple(dict.fromkeys(supersedes)))
+
+
+@operation("ledger")
+def search_decisions(app: "App", caller: Caller, query: str, limit: int, mode: str) -> list[Hit]:
+    """Find decisions, followed to those that hold now as the mode says. Raises InvalidInput for another mode."""
+    from minutebook.features.ledger.search import DecisionMode, DecisionSearch
+
+    check_query(query)
+    check_range("limit", limit, 20)
+    if mode not in list(DecisionMode):
+        raise InvalidInput("mode", must_be_one_of(DecisionMode))
+    found = app.get(DecisionSearch).search(caller, query, DecisionMode(mode), limit)
+    app.note_answer(
+        caller, "search_decisions", query, ((each.record, each.score) for each in found)
+    )
+    return [
+        Hit(each.record, each.record.text, each.relevance, each.score, shares=each.hit.shares)
+        for each in found
+    ]
+
+
+@operation("ledger")
+def holding(app: "App", caller: Caller, of: str | None = None) -> list[Decision]:
+    """List the decisions that hold, the newest first; with `of` those that hold in the place of one."""
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    acts = app.get(DecisionActs)
+    if of is None:
+        return acts.latest(caller)
+    found = acts.read(caller, of)
+    if isinstance(found, Proposal):
+        return []
+    return [each for each in acts.truth(found) if sees(caller, each)]
+
+
+@operation("ledger")
+def decision_history(app: "App", caller: Caller, id: str) -> list[Decision]:
+    """List every decision on the target of one, the oldest first."""
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    return app.get(DecisionActs).beside(caller, app.get(DecisionActs).read(caller, id))
 
 
 @operation("ledger")
@@ -124,4 +186,7 @@ def accept(app: "App", caller: Caller, id: str, secret: str | None = None) -> De
     return app.get(Proposals).accept(caller, id, secret)
 
 
-OPERATIONS = (decide, read_decision, decisions, proposals, has_secret, accept)
+OPERATIONS = (
+    *(decide, propose, search_decisions, holding, decision_history),
+    *(read_decision, decisions, proposals, has_secret, accept),
+)

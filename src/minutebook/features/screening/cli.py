@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import click
 
 from minutebook.cli.opening import opened
-from minutebook.cli.printing import say, style
-from minutebook.cli.terminal import as_json, fields_of, identity
+from minutebook.cli.printing import fields_of, say, style
+from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.screening.occurrences import Occurrence
 from minutebook.features.screening.operations import mask_secrets, scan_secrets

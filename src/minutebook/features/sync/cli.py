@@ -8,9 +8,9 @@ import click
 
 from minutebook.cli.intake import intake_shape
 from minutebook.cli.opening import made_here, settings_of
-from minutebook.cli.printing import say, style
+from minutebook.cli.printing import fields_of, say, style
 from minutebook.cli.progress import bar, interruptible
-from minutebook.cli.terminal import as_json, counted, fields_of, identity
+from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput

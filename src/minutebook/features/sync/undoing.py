@@ -1,4 +1,4 @@
-"""What came from another machine is taken back there."""
+"""Records that came from another machine: they are taken back there."""
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller

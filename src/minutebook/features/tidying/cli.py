@@ -8,10 +8,10 @@ from functools import wraps
 import click
 
 from minutebook.cli.opening import opened, scope_here
-from minutebook.cli.printing import body, say, short, style, warn
+from minutebook.cli.printing import body, fields_of, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.sentences import sentence
-from minutebook.cli.terminal import Commands, as_json, as_shown, fields_of, identity
+from minutebook.cli.terminal import Commands, as_json, as_shown, identity
 from minutebook.domain.counts import count_of
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Memory, Proposal, Record, Summary

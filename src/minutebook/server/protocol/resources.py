@@ -81,7 +81,7 @@ class Resources:
         job = CallJob(contract, "resources/read", {"uri": uri}, caller, task)
         answer = await _run(self._dispatcher, job)
         if answer.error is not None:
-            error = protocol_error(answer.error, params.meta)
+            error = protocol_error(answer.error)
             if answer.error.cause == NotFound.__name__:
                 data = {**(error.data or {}), "uri": uri}
                 raise MCPError(not_found(context), error.message, data)

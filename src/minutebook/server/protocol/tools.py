@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio.from_thread
@@ -15,7 +15,7 @@ from minutebook.contracts.answers import Answer, Failure, failed, texts_of
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Progress, Sample
 from minutebook.domain.control_characters import encodable
-from minutebook.server.dispatch import ERROR, Dispatcher, error_facts, protocol_error, tool_job
+from minutebook.server.dispatch import Dispatcher, protocol_error, tool_job
 from minutebook.server.protocol.provenance import client_of
 from minutebook.server.protocol.sampling import ContextOf, Sampling
 
@@ -96,7 +96,7 @@ class Tools:
         self._wake()
         if isinstance(outcome, types.InputRequiredResult):
             return outcome
-        return _as_result(outcome, params.meta)
+        return _as_result(outcome)
 
 
 def _progress(context_of: ContextOf) -> Progress:
@@ -115,19 +115,16 @@ def _progress(context_of: ContextOf) -> Progress:
     return progress
 
 
-def _as_result(
-    outcome: Answer | Failure, request_meta: Mapping[str, Any] | None
-) -> types.CallToolResult:
+def _as_result(outcome: Answer | Failure) -> types.CallToolResult:
     answer = failed(outcome) if isinstance(outcome, Failure) else outcome
     failure = answer.error
     if failure is not None and failure.code is not None:
-        raise protocol_error(failure, request_meta)
+        raise protocol_error(failure)
     structured = answer.content if failure is None else failure.structured
-    if answer.in_lines and not (request_meta or {}).get(ERROR):
+    if answer.in_lines:
         structured = None
     texts = texts_of(answer)
     meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
-    meta |= error_facts(failure, request_meta)
     # The command line can be given half a character, and what was stored can hold one.
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=encodable(text)) for text in texts],

@@ -9,6 +9,7 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.day import DaySpan
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.listed import SessionTurns
 from minutebook.domain.origin import are_one_program
 from minutebook.domain.records import Kind, Memory, Turn
 from minutebook.domain.writing.drafts import resolve_scope
@@ -30,14 +31,6 @@ ADDED = "add_turn"
 
 LONGEST_TURN = timedelta(hours=2)
 """For how long after its prompt a turn of a captured session is taken to be under way, until the next one."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionTurns:
-    """Part of a session in order, and how many turns the whole has."""
-
-    turns: list[Turn]
-    total: int
 
 
 @dataclass(frozen=True, slots=True)

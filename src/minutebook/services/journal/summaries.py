@@ -11,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreClosed
 from minutebook.domain.filters import default_organization
+from minutebook.domain.listed import SummaryPage
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.writing.turns import Session
@@ -25,14 +26,6 @@ log = logging.getLogger(__name__)
 
 SUMMARIZE, FORGET = "summarize", "delete_summaries"
 """The acts on summaries."""
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryPage:
-    """Part of the summaries, the newest first, and how many there are."""
-
-    summaries: list[Summary]
-    total: int
 
 
 @dataclass(frozen=True, slots=True)

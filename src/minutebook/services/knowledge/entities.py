@@ -1,12 +1,12 @@
 """Entities, the relations between them, and their neighbourhoods."""
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, ScopeViolation
 from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.ids import new_id
+from minutebook.domain.listed import Direction, EntityNeighbourhood
 from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Relation
 from minutebook.domain.trust.acts import RELATE
@@ -14,22 +14,6 @@ from minutebook.search.communities import communities
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
-
-
-class Direction(StrEnum):
-    """Which way relations are followed."""
-
-    OUTGOING = "outgoing"
-    INCOMING = "incoming"
-    BOTH = "both"
-
-
-@dataclass(frozen=True, slots=True)
-class EntityNeighbourhood:
-    """The entities within some steps of one, without it, and the relations that were followed."""
-
-    entities: list[Entity]
-    relations: list[Edge]
 
 
 class Entities:

@@ -2,35 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
+from minutebook.domain.listed import GraphStep, Node, Surrounded
 from minutebook.domain.records import Edge, Entity, Memory
 from minutebook.services.access.visibility import Records, View
 from minutebook.store.values import Tie
 
-Node = Entity | Memory
-
 EDGES_READ = 20_000
 """Edges of one thing that are read at most, the heaviest first, to find those that the caller may see."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphStep:
-    """An edge of a node, and the node at its other end."""
-
-    edge: Edge
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Surrounded:
-    """A thing and its heaviest edges; `has_more` if there are more than were asked for."""
-
-    node: Node
-    steps: list[GraphStep]
-    has_more: bool
 
 
 class Surroundings:

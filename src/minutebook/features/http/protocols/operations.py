@@ -20,7 +20,7 @@ from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
 from minutebook.features.http.requests.work import AT_ONCE, Work, while_connected
-from minutebook.operations.operation import ANY, Operation
+from minutebook.operations.operation import ANY, SPOKEN, Operation
 from minutebook.operations.table import operations as all_operations
 from minutebook.server.dispatch import CallJob, Dispatcher
 from minutebook.server.protocol.provenance import agent_of
@@ -31,7 +31,7 @@ PATH = "/operations"
 class OperationWording:
     """Words errors that an operation meets, and gives their facts for the command line to word."""
 
-    name = "command-line"
+    name = SPOKEN
 
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]

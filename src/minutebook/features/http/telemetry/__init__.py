@@ -1,1 +1,1 @@
-"""What operators are told of the server: a log, health, figures, traces."""
+"""Telemetry of the server for operators: a log, health, figures, traces."""

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.listed import GraphStep, Node, Surrounded
 from minutebook.domain.records import Memory
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.pages.frame.markup import visible
@@ -14,7 +15,6 @@ from minutebook.features.pages.frame.page import Data, Page, View, Visit
 from minutebook.features.pages.frame.records import name_of
 from minutebook.features.pages.views.find import offset, shown
 from minutebook.features.pages.views.tree_layout import TreePlace, places
-from minutebook.services.knowledge.surroundings import GraphStep, Node, Surrounded
 
 SHOWN = 40
 """Edges of each opened thing that are shown at first."""
