@@ -31,8 +31,8 @@ def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:
 def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:
     id = json.loads(run("remember", "tea at five", "--json").output)["id"]
     hits = json.loads(run("search", "tea", "--json").stdout)
-    assert [hit["id"] for hit in hits] == [id]
-    assert hits[0]["signals"][0]["signal"] == "lexical"
+    assert [hit["record"]["id"] for hit in hits] == [id]
+    assert hits[0]["shares"][0]["signal"] == "lexical"
     assert json.loads(run("list", "--json").output)["total"] == 1
     shown = json.loads(run("show", id, "--json").output)
     assert [version["number"] for version in shown["versions"]] == [1]

@@ -43,8 +43,8 @@ def test_both_forms_of_an_id_are_taken_and_shown(run: Run) -> None:
     assert [each["uuid"] for each in json.loads(done(run, "list", "--json"))["memories"]] == [uuid]
     assert both in done(run, "forget", uuid, "--yes")
     entries = json.loads(done(run, "audit", "--subject", uuid, "--json"))
-    assert [each["act"] for each in entries] == ["delete", "unlock", "lock", "created"]
-    assert {(each["subject"], each["subject_uuid"]) for each in entries} == {(id, uuid)}
+    assert [each["entry"]["act"] for each in entries] == ["delete", "unlock", "lock", "created"]
+    assert {(each["entry"]["subject"], each["uuid"]) for each in entries} == {(id, uuid)}
 
 
 def test_a_lock_holds_until_a_steward_opens_it(run: Run) -> None:
@@ -142,7 +142,7 @@ def test_the_trail_is_listed_and_filtered(run: Run) -> None:
 
     def acts(*arguments: str) -> list[tuple[str, str]]:
         entries = json.loads(done(run, "audit", "--json", *arguments))
-        return [(entry["act"], entry["outcome"]) for entry in entries]
+        return [(each["entry"]["act"], each["entry"]["outcome"]) for each in entries]
 
     created = ("created", "done")
     assert acts() == [("lock", "Forbidden"), created, created]

@@ -286,7 +286,8 @@ def test_who_did_what_is_shown_without_signs_that_steer(run: Run, ids: dict[str,
 
 def _content(hits: list[dict[str, Any]]) -> Any:
     """The text of the first that is a memory."""
-    return next(each["content"] for each in hits if each["kind"] == "memory")
+    records = (each["record"] for each in hits)
+    return next(each["content"] for each in records if each["kind"] == "memory")
 
 
 @pytest.mark.parametrize(
@@ -303,9 +304,13 @@ def _content(hits: list[dict[str, Any]]) -> Any:
             lambda told: told["turns"][0]["thought"],
             marks=pytest.mark.needs("journal"),
         ),
-        pytest.param(["code"], lambda told: told[0]["path"], marks=pytest.mark.needs("code")),
         pytest.param(
-            ["code", "kettle"], lambda told: told[0]["signature"], marks=pytest.mark.needs("code")
+            ["code"], lambda told: told[0]["project"]["path"], marks=pytest.mark.needs("code")
+        ),
+        pytest.param(
+            ["code", "kettle"],
+            lambda told: told[0]["chunk"]["signature"],
+            marks=pytest.mark.needs("code"),
         ),
     ],
 )

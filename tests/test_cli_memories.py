@@ -223,7 +223,7 @@ def test_a_search_takes_the_filters_of_a_list_and_finds_memories_alone_with_one(
 
     def found(*filters: str) -> set[str]:
         shown = json.loads(done(run, "search", "stone", "--json", *filters))
-        return {each.get("content", each.get("title")) for each in shown}
+        return {each.get("content", each.get("title")) for each in (hit["record"] for hit in shown)}
 
     assert found() == found("--since", "1h") == {"stone one", "stone two", "Build of stone"}
     assert found("--tag", "a") == found("--author", "ana") == {"stone one"}

@@ -31,7 +31,7 @@ def page() -> list[str]:
         '`minutebook COMMAND --help` says the same at a terminal, and `eval "$(_MINUTEBOOK_COMPLETE=bash_source minutebook)"` '
         "(zsh_source, fish_source) has your shell complete commands and options. An id may be shortened to a beginning, or an ending, that no other record has.",
         "",
-        "What a command prints for you to use goes to stdout, all else to stderr. `--json` has it print JSON. Colours are left "
+        "What a command prints for you to use goes to stdout, all else to stderr. `--json` has it print JSON: the records that the command got, field by field. Colours are left "
         "out where stdout is no terminal, and where `NO_COLOR` is set.",
         "",
         *table(["exit status", "meaning"], EXIT),

@@ -149,7 +149,7 @@ def test_what_was_tampered_with_is_named_at_the_terminal(run: Run, tmp_path: Pat
     broken = run("audit", "verify")
     assert broken.exit_code == 1
     assert "default: broken at entry 2" in broken.output
-    (told,) = json.loads(run("audit", "verify", "--json").stdout)
+    (told,) = json.loads(run("audit", "verify", "--json").stdout)["proofs"]
     assert told["broken"]["number"] == 2
 
 

@@ -9,20 +9,6 @@ _LISTED = 20
 """Reasons that are printed for records left out; `--json` has all that are kept."""
 
 
-def intake_shape(report: IntakeReport) -> dict[str, object]:
-    """Return a report as JSON has it."""
-    parts = [
-        {"file": each.place.file, "line": each.place.line, "reason": each.reason}
-        for each in report.left_out
-    ]
-    counts = {
-        outcome.value: dict(each)
-        for outcome, each in report.counts.items()
-        if outcome is not Outcome.LEFT_OUT
-    }
-    return {**counts, "left_out": {"count": report.reasons.total(), "first": parts}}
-
-
 def intake_lines(report: IntakeReport, head: str = "", *, dry_run: bool = False) -> Iterator[str]:
     """Yield the sentences of a report; `head` names the source behind a colon."""
     verbs = ("Would import", "would be changed") if dry_run else ("Imported", "changed")

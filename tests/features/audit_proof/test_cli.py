@@ -26,7 +26,7 @@ def key(run: Run, tmp_path: Path) -> Path:
 
 def test_a_key_is_made_signs_and_proves(run: Run, key: Path) -> None:
     public = key.with_name("trail.key.pub")
-    (proof,) = json.loads(done(run, "audit", "verify", "--key", str(public), "--json"))
+    (proof,) = json.loads(done(run, "audit", "verify", "--key", str(public), "--json"))["proofs"]
     assert proof["signed"]["number"] == 1
     assert proof["signed"]["key"] == public.read_text().strip()
     remembered(run, "rye bread")

@@ -50,13 +50,13 @@ def test_a_branch_is_compared_with_where_it_began(run: Run, shop: Path) -> None:
     result = run("check", "--diff", "HEAD~1", "--json")
     assert result.exit_code == 1
     (found,) = json.loads(result.stdout)
-    assert found["binding"] is True
-    (cited,) = found["cites"]
-    assert cited == {
-        "cited": "src/pay.py:refund",
-        "path": "src/pay.py",
+    assert found["text"]["is_binding"] is True
+    (doubt,) = found["doubts"]
+    cited = doubt.pop("cited")
+    assert (cited["written"], cited["path"]) == ("src/pay.py:refund", "src/pay.py")
+    assert doubt == {
         "verdict": "gone",
-        "now": None,
+        "where": "",
         "since": gone,
     }
 
@@ -117,7 +117,7 @@ def test_a_search_and_a_memory_say_what_became_of_the_code(run: Run, shop: Path)
     since = committed(shop, {"src/pay.py": PAY.replace("refund", "repay")}, int(time.time()) + 10)
     said = f"renamed to repay in src/pay.py since {since}"
     assert f"cited: {said}" in run("search", "refunds").output
-    assert json.loads(run("search", "refunds", "--json").stdout)[0]["cited"] == said
+    assert json.loads(run("search", "refunds", "--json").stdout)[0]["notes"]["cited"] == said
     assert said in run("show", id).output
     assert json.loads(run("show", id, "--json").stdout)["cited"] == said
 
@@ -159,7 +159,7 @@ def test_code_that_was_new_when_it_was_written_about_is_cited_as_it_was(
     remembered(run, "Refunds: src/pay.py:refund and `fee`")
 
     def verdict() -> str:
-        return str(json.loads(run("search", "refunds", "--json").stdout)[0]["cited"])
+        return str(json.loads(run("search", "refunds", "--json").stdout)[0]["notes"]["cited"])
 
     assert verdict() == "holds"
     assert "1 record cites what changed; none of them are doubtful." in run("check").output
@@ -180,7 +180,7 @@ def test_new_code_that_is_never_committed_is_gone_when_it_is_not_there(
     remembered(run, "What we charge: `fee`")
 
     def verdict() -> str:
-        return str(json.loads(run("search", "charge", "--json").stdout)[0]["cited"])
+        return str(json.loads(run("search", "charge", "--json").stdout)[0]["notes"]["cited"])
 
     assert verdict() == "holds"
     pay.write_text(PAY + "\n\ndef fee():\n    return 2\n")

@@ -41,7 +41,7 @@ def test_the_folder_one_is_in_is_indexed_by_default(
     shape = json.loads(run("index", "--json").stdout)
     assert (shape["id"], shape["chunks"], shape["chunks_created"]) == ("my kettle", 2, 2)
     (first, *_) = json.loads(run("code", "boil", "--json").stdout)
-    assert (first["path"], first["language"]) == ("boil.py", "python")
+    assert (first["chunk"]["path"], first["chunk"]["language"]) == ("boil.py", "python")
     assert json.loads(run("code", "--json").output)[0]["part"] == 1.0
     assert "boil.py:1" in run("code", "Kettle").output
 

@@ -85,7 +85,9 @@ def test_search_and_list_show_what_is_of_the_folders_project_and_of_none(
 
     def told(*words: str) -> set[str]:
         read = json.loads(run(*words, "--json").stdout)
-        return {each["content"] for each in (read["memories"] if words[0] == "list" else read)}
+        is_list = words[0] == "list"
+        found = read["memories"] if is_list else [each["record"] for each in read]
+        return {each["content"] for each in found}
 
     shared = {"Kettle of none", "Kettle of api for all", "Kettle of web for all"}
     for words in (("list",), ("search", "kettle")):
@@ -139,9 +141,9 @@ def test_an_import_gives_each_session_the_repository_of_its_folder_once(
         lines(tmp_path / "in" / f"{session}.jsonl", *messages)
     for count in (3, 0):
         told = json.loads(run("import", "claude-code", str(tmp_path / "in"), "--json").stdout)
-        assert told["new"].get("turn", 0) == count
+        assert told["counts"]["new"].get("turn", 0) == count
     listed = json.loads(run("sessions", "--json").stdout)
-    kept = {each["name"]: each["repository"] for each in listed}
+    kept = {each["session"]["name"]: each["session"]["repository"] for each in listed}
     assert kept == {"s1": NAME, "s2": NAME, "s3": None}
 
 
@@ -152,7 +154,7 @@ def test_instructions_of_two_projects_stay_two(run: Run, on: None, tmp_path: Pat
         (folder / "AGENTS.md").write_text(f"# Rules\nThe kettle of {name}.\n")
         for count in (1, 0):
             told = json.loads(run("import", "instructions", str(folder), "--json").stdout)
-            assert told["new"].get("memory", 0) == count, told
+            assert told["counts"]["new"].get("memory", 0) == count, told
     found = json.loads(run("list", "--json").stdout)["memories"]
     assert {each["repository"] for each in found} == {"example.org/a/api", "example.org/b/api"}
 

@@ -40,7 +40,7 @@ def test_a_store_is_encrypted_used_given_another_key_and_turned_back(run: Run, k
     assert off.stdout == "The store is plain now.\n"
     assert state(run) == "off"
     trail = run("audit", "--json").output
-    assert [entry["act"] for entry in json.loads(trail) if "crypt" in entry["act"]] == [
+    assert [act for each in json.loads(trail) if "crypt" in (act := each["entry"]["act"])] == [
         *("decrypt", "encrypt", "encrypt"),
     ]
     for result in (done, again, off):

@@ -28,8 +28,9 @@ def test_it_counts_asks_and_erases(run: Run, ids: list[str], tmp_path: Path) -> 
     done = run("erase", ids[0], "--yes", "--json")
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
-    assert (said["found"], said["alike"], said["left"]) == ([], [], [])
-    assert said["searched"] > 1
+    checked = said["checked"]
+    assert (checked["traces"], checked["alike"], said["left"]) == ([], [], [])
+    assert checked["pieces"] > 1
     assert leftovers(tmp_path, [WORD]) == set()
     assert WORD not in run("audit").output
     assert "erase by" in run("audit").output

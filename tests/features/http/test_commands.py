@@ -269,7 +269,7 @@ def test_what_was_changed_is_corrected_and_brought_back_from_afar(
 def test_what_is_not_in_order_is_settled_from_afar(typed: Typed) -> None:
     assert typed("remember", "The tea is black")[0] == 0
     id = typed("remember", "The tea is green", by="bot")[1].strip()
-    waiting = json.loads(typed("tidy", "--json")[1])["suggestions"]
+    waiting = json.loads(typed("tidy", "--json")[1])["items"]
     assert id in {each["records"][0]["id"] for each in waiting}
     assert typed("tidy", "apply", id)[0] == 0
     assert json.loads(typed("show", id, "--json")[1])["status"] == "verified"

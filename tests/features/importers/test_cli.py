@@ -46,10 +46,10 @@ def test_transcripts_come_from_their_usual_place_once(
     with path.open("a") as file:
         file.write(json.dumps(message("user", "u3", 20, "And now?")) + "\nbroken\n")
     told = json.loads(done(run, "import", "claude-code", "--json"))
-    assert (told["new"], told["here"]) == ({"turn": 1}, {"turn": 2})
-    assert told["left_out"]["first"] == [
-        {"file": str(path), "line": 13, "reason": "the line is not JSON in UTF-8"}
-    ]
+    assert (told["counts"]["new"], told["counts"]["here"]) == ({"turn": 1}, {"turn": 2})
+    (part,) = told["left_out"]
+    assert part["reason"] == "the line is not JSON in UTF-8"
+    assert (part["place"]["file"], part["place"]["line"]) == (str(path), 13)
     assert "Why does the parser fail?" in done(run, "session", SESSION)
     assert "sound" in done(run, "audit", "verify")
 
@@ -111,5 +111,5 @@ main(["import", "claude-code", {str(path)!r}])
         process.send_signal(signal.SIGKILL)
         process.wait()
     told = json.loads(done(begun, "import", "claude-code", str(path), "--json"))
-    assert (told["new"], told["here"]) == ({"turn": 200}, {"turn": 500})
+    assert (told["counts"]["new"], told["counts"]["here"]) == ({"turn": 200}, {"turn": 500})
     assert "sound" in done(begun, "audit", "verify")

@@ -36,7 +36,7 @@ def test_sessions_are_listed_the_latest_first_with_their_titles(written: Run) ->
     done(written, "summarize")
     assert "(no summary yet)" not in done(written, "sessions")
     (first, second) = json.loads(done(written, "sessions", "--json"))
-    assert (first["name"], second["turn_count"]) == ("s2", 2)
+    assert (first["session"]["name"], second["session"]["turn_count"]) == ("s2", 2)
     assert first["title"]
 
 

@@ -117,7 +117,8 @@ def test_a_search_finds_what_holds_beside_memories(run: Run) -> None:
     assert first not in found
     assert found.count("lexical") == 2
     told = json.loads(done(run, "search", "paradox", "--json"))
-    assert {each["id"]: each["kind"] for each in told} == {second: "decision", memory: "memory"}
+    kinds = {each["record"]["id"]: each["record"]["kind"] for each in told}
+    assert kinds == {second: "decision", memory: "memory"}
 
 
 def test_a_decision_has_its_vectors_when_the_command_ends(

@@ -14,8 +14,8 @@ def test_what_is_found_is_listed_with_reasons_applied_undone_and_refused(run: Ru
     assert "1  contradiction: say otherwise than a newer one" in listed
     assert "“3” there, “5” here" in listed
     again = json.loads(run("tidy", "--json").stdout)
-    assert (again["new"], again["waiting"]) == ({}, {"contradiction": 1})
-    (one,) = again["suggestions"]
+    assert (again["found"], again["counts"]) == ({}, {"contradiction": 1})
+    (one,) = again["items"]
     assert [each["id"] for each in one["records"]] == [newer, older]
     assert run("tidy", "apply", "1", "--reason", "It was raised").exit_code == 0
     ended = json.loads(run("show", older, "--json").stdout)

@@ -55,9 +55,9 @@ def test_a_client_words_a_pair_and_a_person_lets_it_take_their_place(tmp_path: P
             **pair["arguments"],
         )
         assert not told["result"]["isError"], told
-        waiting = tidy(tmp_path)["suggestions"]
-        (merge,) = [each for each in waiting if each["finding"] == "merge"]
-        assert merge["reason"] == "it leaves no word of theirs out, and adds none"
+        waiting = tidy(tmp_path)["items"]
+        (merge,) = [each for each in waiting if each["topic"] == "merge"]
+        assert merge["suggestion"]["reason"] == "it leaves no word of theirs out, and adds none"
         assert "(none: nothing" in asked(pipe)
         tidy(tmp_path, "apply", merge["name"])
         found = pipe.call("get_valid", limit=10)

@@ -170,7 +170,7 @@ def wire(asked: Invocation, daemon: DaemonAddress) -> Iterator[Wire]:
             {"operation": "search", "arguments": {"query": 1, "limit": 1}},
             "is not what search takes",
         ),
-        ({"operation": "search", "arguments": {"query": "x", "limit": 1001}}, "must be 1 to 1000"),
+        ({"operation": "search", "arguments": {"query": "x", "limit": 1001}}, "must be 1 to 1,000"),
         ({"operation": "list_memories", "arguments": {"words": ["x"]}}, "is no argument"),
         ({"operation": "named_by_part", "arguments": {"kinds": ["token"], "part": "0"}}, "one of"),
         ({"command": ["remember", "x"]}, "is none that a daemon knows"),

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -257,7 +256,7 @@ def search(
     with opened(options) as api:
         found = api.run(memories.search, query, limit, moment, where, folder)
     if as_json:
-        say([_found_shape(each) for each in found], "", as_json)
+        say(found, "", as_json)
         return
     for number, each in enumerate(found, 1):
         echo(headline(f"{number:>2}", each.record))
@@ -287,17 +286,6 @@ def _explained(share: Share, details: Mapping[str, float]) -> str:
     return f"{share.signal:<8} {adds}  {share.share:>4.0%} of the score  {rank:<9}  {measurements}".rstrip()
 
 
-def _found_shape(found: Hit) -> dict[str, object]:
-    return {
-        **fields_of(found.record),
-        "kind": found.record.kind,
-        "score": found.score,
-        "details": dict(found.details),
-        "signals": [asdict(share) for share in found.shares],
-        **found.notes,
-    }
-
-
 @click.command(short_help="Show a memory with its versions, or a decision.")
 @click.argument("id")
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version's text only.")
@@ -312,20 +300,20 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
         id = any_id(api, id)
         if (on_record := ledger_id_of(id)) is not None:
             record = api.run(operation_to_show(on_record), on_record)
-            say(fields_of(record), _field_lines(record), as_json)
+            say(record, _field_lines(record), as_json)
             return
         if number is not None:
             version = api.run(memories.read_version, id, number)
-            say(fields_of(version), _version_text(version), as_json)
+            say(version, _version_text(version), as_json)
             return
         shown = api.run(memories.show, id)
     if as_json:
         shape = fields_of(shown.memory) | {
             "turn": shown.turn,
             **shown.notes,
-            "versions": [fields_of(version) for version in shown.versions],
-            "edges": [fields_of(edge) for edge in shown.edges],
-            "audit": [fields_of(entry) for entry in shown.entries],
+            "versions": shown.versions,
+            "edges": shown.edges,
+            "audit": shown.entries,
         }
         say(shape, "", as_json)
     else:
@@ -424,8 +412,7 @@ def list_(
         line = headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended
         lines.append(line + style(who, dim=True))
     lines.append(style(f"{len(page.memories)} of {page.total}", dim=True))
-    shapes = [fields_of(memory) for memory in page.memories]
-    say({"memories": shapes, "total": page.total}, lines, as_json)
+    say(page, lines, as_json)
 
 
 def _list_alike(options: dict[str, str], limit: int, offset: int, *, as_json: bool) -> None:
@@ -437,7 +424,7 @@ def _list_alike(options: dict[str, str], limit: int, offset: int, *, as_json: bo
     count = style(f"{len(shown)} of {count_of(len(groups), 'group')}", dim=True)
     lines = [*(line for group in named for line in (*group, "")), count]
     none = "No two memories are alike."
-    say([list(map(fields_of, group)) for group in shown], lines if groups else none, as_json)
+    say(shown, lines if groups else none, as_json)
 
 
 @click.command(short_help="Remove a memory and its versions.")

@@ -44,7 +44,7 @@ def today(options: dict[str, str], date: str | None, since: str | None, as_json:
     span = _span(date, since)
     with opened(options) as api:
         parts = api.run(day, span.since, span.until, scope_here(options))
-    shape = {"since": span.since, "until": span.until, "parts": [_shape(each) for each in parts]}
+    shape = {"since": span.since, "until": span.until, "parts": parts}
     say(shape, _lines(span, parts), as_json)
 
 
@@ -62,19 +62,6 @@ def _span(date: str | None, since: str | None) -> DaySpan:
         raise InvalidInput("--date", "must be a day that has begun")
     begin = given.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     return DaySpan(begin.astimezone(UTC), (begin + timedelta(days=1)).astimezone(UTC))
-
-
-def _shape(part: DayPart) -> dict[str, object]:
-    names = ("text", "at", "project", "client", "path")
-    lines = [
-        {name: getattr(each, name) for name in names if getattr(each, name)} for each in part.lines
-    ]
-    return {
-        "topic": part.topic,
-        "counts": list(part.counts),
-        "lines": lines,
-        "remedy": part.remedy,
-    }
 
 
 def _lines(span: DaySpan, parts: Sequence[DayPart]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import click
 from minutebook.cli.commands.governance import restore_memory
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import opened_here, server_named
-from minutebook.cli.printing import echo
+from minutebook.cli.printing import echo, fields_of
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import counted, identity
 from minutebook.config import load
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _OF_CONTRACT = ("contract", "journal")
 
-_Told = tuple[dict[str, object], list[str]]
+_Told = tuple[object, list[str]]
 """The result of an export, for programs and for people."""
 
 
@@ -57,7 +57,7 @@ def export(
     sessions: bool,  # noqa: FBT001
     include_derived: bool,  # noqa: FBT001
     form: str,
-) -> dict[str, object]:
+) -> object:
     """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON.
 
     The index of code is left out, as `minutebook index` makes it again.
@@ -71,15 +71,15 @@ def export(
     ):
         reporting = in_call(caller, progress=progress)
         if form == "server-memory":
-            shape, lines = _export_graph(app, reporting, path.absolute())
+            done, lines = _export_graph(app, reporting, path.absolute())
         elif form in ("markdown", "csv"):
-            shape, lines = _export_folder(app, reporting, path.absolute(), form)
+            done, lines = _export_folder(app, reporting, path.absolute(), form)
         else:
-            shape, lines = _export_records(
+            done, lines = _export_records(
                 app, reporting, path.absolute(), form, sessions, include_derived
             )
     echo(*lines)
-    return shape
+    return done
 
 
 def _export_records(
@@ -106,7 +106,7 @@ def _export_records(
             f"Left out: {count_of(chunks, 'chunk')} of code; `minutebook index` makes them again, "
             "--include-derived takes them along."
         )
-    return {"path": done.path, "counts": dict(done.counts)}, lines
+    return done, lines
 
 
 def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
@@ -123,8 +123,7 @@ def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
         lines.append(
             f"Left as they are: {count_of(len(done.kept), 'file')} that somebody else wrote or edited ({named})."
         )
-    shape = {"changed": done.changed, "removed": done.removed, "kept": list(done.kept)}
-    return {"path": done.path, "counts": dict(done.counts), **shape}, lines
+    return done, lines
 
 
 def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
@@ -137,7 +136,7 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
             f"Left out: {done.left_out:,} memories that name no entity, decisions and sessions, "
             "for which that server has no place."
         )
-    return {"path": done.path, "counts": dict(done.counts), "left_out": done.left_out}, lines
+    return done, lines
 
 
 @click.command(short_help="Write the whole data directory to one file.")
@@ -149,7 +148,7 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
     "`backup_keep` stay.",
 )
 @identity
-def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str, object]:  # noqa: FBT001
+def backup(options: dict[str, str], path: Path | None, rotate: bool) -> object:  # noqa: FBT001
     """Write all of the data directory that is not derived to the new file PATH, while others write.
 
     The file holds settings and secrets too; only you may read it. The setting `backup_every` has
@@ -180,7 +179,7 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
         echo(
             f"The ledger in {settings.of(LedgerSettings).ledger} is a repository of its own; it is not in it."
         )
-    return {"path": made.path, "files": made.files, "size": made.size, "digest": made.digest}
+    return made
 
 
 @click.command(short_help="Bring back a backup, or a memory.")
@@ -243,10 +242,7 @@ def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
     return {
         "path": path,
         "home": settings.home,
-        "digest": done.digest,
-        "aside": done.aside,
-        "kept": done.kept,
-        "unsure": done.unsure,
+        **fields_of(done),
     }
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.intake import intake_shape
 from minutebook.cli.keyboard import PATH, confirm, is_answered
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, style
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from minutebook.features.archives.notes.note_sync import Deletion, NotesReport
 
 _LISTED = 20
-_NAMED = ("taken", "added", "forgotten", "open", "written", "conflicts")
-"""The lists of notes in a report."""
+"""How many of each list of notes are named."""
 
 
 @click.command(short_help="Keep a folder of Markdown notes in step, both ways.")
@@ -66,8 +64,7 @@ def notes(
             )
             return
         done = app.get(NoteSync).run(caller, folder.absolute(), asked, again=again)
-    shape = {**intake_shape(done), **{name: getattr(done, name) for name in _NAMED}}
-    say(shape, _lines(done), as_json)
+    say(done, _lines(done), as_json)
 
 
 def _watch(run: "Callable[[Callable[[NotesReport], None]], None]") -> None:

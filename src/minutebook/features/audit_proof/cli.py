@@ -11,7 +11,7 @@ import click
 from minutebook.cli.ids import any_id
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import check_begun, opened, opened_here, settings_of
-from minutebook.cli.printing import echo, fields_of, say, style, warn
+from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, entry_line, identity
 from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
@@ -80,11 +80,7 @@ def audit(
         where = style(f"{entry.organization} {entry.number:>6}", dim=True)
         other = "" if each.uuid is None else f" ({each.uuid})"
         lines.append(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}{other}")
-    shapes = [
-        fields_of(each.entry) | ({} if each.uuid is None else {"subject_uuid": each.uuid})
-        for each in found
-    ]
-    say(shapes, lines or "No entries.", as_json)
+    say(found, lines or "No entries.", as_json)
 
 
 @audit.command("verify", short_help="Prove that no entry was changed or removed.")
@@ -125,27 +121,13 @@ def audit_verify(
     with opened(options) as api:
         proofs = api.run(operations.prove, ends, public)
     say(
-        [_proof_shape(each) for each in proofs],
+        {"proofs": proofs, "not_proved": NOT_PROVED},
         [*(line for each in proofs for line in _proof_lines(each)), *_not_proved()],
         as_json,
     )
     unsigned = key is not None and any(each.head and not each.signed.number for each in proofs)
     if unsigned or not all(each.is_sound for each in proofs):
         context.exit(1)
-
-
-def _proof_shape(proof: Proof) -> dict[str, object]:
-    signed = proof.signed
-    return {
-        "organization": proof.organization,
-        "entries": 0 if proof.head is None else proof.head.number,
-        "digest": None if proof.head is None else proof.head.digest,
-        "broken": None if proof.broken is None else fields_of(proof.broken),
-        "signed": None if signed.key is None else fields_of(signed),
-        "differences": [fields_of(each) for each in proof.differences],
-        "erased": [fields_of(each) for each in proof.erased],
-        "not_proved": list(NOT_PROVED),
-    }
 
 
 def _proof_lines(proof: Proof) -> Iterator[str]:
@@ -207,17 +189,13 @@ def head(options: dict[str, str], to: Path | None, as_json: bool) -> None:  # no
     """
     with opened(options) as api:
         heads = api.run(operations.heads)
-    shapes = [
-        {"organization": each.organization, "number": each.number, "digest": each.digest}
-        for each in heads
-    ]
     lines = [f"{each.organization} {each.number}:{each.digest}" for each in heads]
     if to is not None:
         from minutebook.features.audit_proof.noted_heads import note_heads
 
         path, count = note_heads(to, heads, datetime.now(UTC))
         lines = [f"Noted {count} in {path}." if count else f"Nothing new to note in {to}."]
-    say(shapes, lines, as_json)
+    say(heads, lines, as_json)
 
 
 @audit.command(short_help="Make the key that signs the trail.")

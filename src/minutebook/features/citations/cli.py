@@ -12,7 +12,7 @@ from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.counts import count_of
 from minutebook.features.citations import operations
-from minutebook.features.citations.checking import CheckReport, CodeCheck, Doubtful
+from minutebook.features.citations.checking import CheckReport, CodeCheck
 from minutebook.features.citations.cited import CitationVerdict, Judged
 from minutebook.features.citations.trees import reading_git
 from minutebook.folders.finding import find_place
@@ -51,7 +51,7 @@ def check(
         scope = scope_of(find_place(project))
         texts = [] if api is None else api.run(operations.citing_texts, scope)
     checked = CodeCheck(project, base).check(texts)
-    say([_shape(each) for each in checked.doubtful], list(_lines(checked)), as_json)
+    say(checked.doubtful, list(_lines(checked)), as_json)
     if any(strict or each.text.is_binding for each in checked.doubtful):
         sys.exit(1)
 
@@ -80,26 +80,6 @@ def _sentence(judged: Judged) -> str:
     }.get(judged.verdict, "is gone")
     since = f"since {judged.since}" if judged.since else "in no commit yet"
     return f"{judged.cited.written} {where} ({since})"
-
-
-def _shape(doubtful: Doubtful) -> dict[str, object]:
-    text = doubtful.text
-    return {
-        "kind": text.kind,
-        "id": text.id,
-        "title": text.title,
-        "binding": text.is_binding,
-        "cites": [
-            {
-                "cited": each.cited.written,
-                "path": each.cited.path,
-                "verdict": each.verdict,
-                "now": each.where or None,
-                "since": each.since or None,
-            }
-            for each in doubtful.doubts
-        ],
-    }
 
 
 COMMANDS = (check,)

@@ -128,11 +128,7 @@ def code(
         project = None if project is None else name_meant("project's name", roots, project)
         found = api.run(operations.search_code, query, limit, project, language)
     if as_json:
-        shapes = (
-            {**fields_of(each.chunk), "score": each.score, "relevance": round(each.relevance, 2)}
-            for each in found
-        )
-        say(list(shapes), "", as_json)
+        say(found, "", as_json)
         return
     from minutebook.search.text import words
 
@@ -167,11 +163,8 @@ def _list_projects(options: dict[str, str], delete: str | None, *, as_json: bool
             )
             return
         found = api.run(operations.projects)
-    shapes = [
-        fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in found
-    ]
     lines = [line for each in found for line in _project_lines(each)]
-    say(shapes, lines or "No project is indexed; run `minutebook index`.", as_json)
+    say(found, lines or "No project is indexed; run `minutebook index`.", as_json)
 
 
 def _project_lines(indexed: IndexedProject) -> Iterator[str]:

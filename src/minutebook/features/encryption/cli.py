@@ -17,7 +17,7 @@ from minutebook.server.logs import log_to_stderr
 @click.option("--new-key", "new_key", is_flag=True, help="Encrypt anew, with another key.")
 @click.option("--off", is_flag=True, help="Turn the store back into a plain one.")
 @identity
-def encrypt(options: dict[str, str], new_key: bool, off: bool) -> dict[str, object]:  # noqa: FBT001
+def encrypt(options: dict[str, str], new_key: bool, off: bool) -> object:  # noqa: FBT001
     """Encrypt store, indices, archives and backups in the data directory with a key that is made for it.
 
     The setting `key` says where the key is kept: the system's keyring, or a file. Nobody may use
@@ -54,12 +54,7 @@ def encrypt(options: dict[str, str], new_key: bool, off: bool) -> dict[str, obje
         )
     if done.key is not None and done.outside:
         warn(f"Plain backups are elsewhere, such as {done.outside[0]}.")
-    return {
-        "key": done.key,
-        "files": done.files,
-        "earlier": list(done.earlier),
-        "outside": list(done.outside),
-    }
+    return done
 
 
 COMMANDS = (encrypt,)

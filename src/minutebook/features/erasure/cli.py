@@ -83,7 +83,7 @@ def erase(
         caller, erasing = in_call(caller, reason=reason or ""), app.get(Erasing)
         if texts is not None:
             checked = erasing.check(caller, text_in(texts.read(), "--check").splitlines())
-            say(_shape_of(checked), _lines_of(checked), as_json)
+            say(checked, _lines_of(checked), as_json)
             is_clean = _is_clean(checked)
         elif deleted:
             is_clean = _say_left(erasing.scrub(caller, rewrites_tables=rewrite_tables), as_json)
@@ -165,11 +165,6 @@ def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
     if done is None:
         say({"records": []}, "No erasure was cut short.", as_json)
         return True
-    shape: dict[str, object] = {
-        "records": [{"kind": kind, "id": id} for _, kind, id in done.records],
-        "backups": [str(path) for path in done.rewritten],
-        "left": done.left,
-    }
     lines = [f"Erased {count_of(len(done.records), 'record')}."]
     lines += [f"{path} was written anew." for path in done.rewritten]
     if done.checked is None:
@@ -177,9 +172,8 @@ def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
             "What they said is not known any more: `minutebook erase --check FILE` searches for what you name."
         )
     else:
-        shape |= _shape_of(done.checked)
         lines += _lines_of(done.checked)
-    say(shape, [*lines, *_remarks(done.left)], as_json)
+    say(done, [*lines, *_remarks(done.left)], as_json)
     return not done.left and (done.checked is None or _is_clean(done.checked))
 
 
@@ -189,19 +183,6 @@ def _is_clean(checked: "ErasureSearch") -> bool:
 
 def _remarks(left: Sequence[str]) -> Iterator[str]:
     yield from (style(f"→ {each}", fg="yellow") for each in left)
-
-
-def _shape_of(checked: "ErasureSearch") -> dict[str, object]:
-    return {
-        "searched": checked.pieces,
-        "found": [
-            {"path": str(each.path), "member": each.member, "pieces": each.pieces}
-            for each in checked.traces
-        ],
-        "tables": checked.tables,
-        "unread": [{"path": str(each.path), "reason": each.reason} for each in checked.unread],
-        "alike": [{"kind": kind, "id": id} for _, kind, id in checked.alike],
-    }
 
 
 def _lines_of(checked: "ErasureSearch") -> Iterator[str]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.intake import intake_lines, intake_shape
+from minutebook.cli.intake import intake_lines
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import is_begun, made_here, settings_of
-from minutebook.cli.printing import say
+from minutebook.cli.printing import fields_of, say
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.config import Settings
@@ -123,8 +123,7 @@ def _import_archive(
     ):
         asks = in_call(caller, progress=progress)
         outcome = app.get(Archives).import_from(asks, path.resolve(), mode, is_own=own, again=again)
-    displaced = {"displaced": dict(outcome.displaced), "claimed": dict(outcome.claimed)}
-    say({**intake_shape(outcome), **displaced}, _archive_lines(outcome), as_json)
+    say(outcome, _archive_lines(outcome), as_json)
 
 
 def _archive_lines(outcome: "Imported") -> Iterator[str]:
@@ -163,7 +162,7 @@ def _import_source(
         with made_here(options) as (app, caller):
             asked = settings_of(options)
             report = report_of(app, caller, asked, name, source, again=again, dry_run=dry_run)
-    shape = {"source": name, "path": str(source.root), **intake_shape(report)}
+    shape = {"source": name, "path": str(source.root), **fields_of(report)}
     say(shape, report_lines(name, source, report, dry_run), as_json)
 
 

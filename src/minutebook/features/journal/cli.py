@@ -8,7 +8,7 @@ import click
 from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
-from minutebook.cli.printing import body, fields_of, say, short, style, warn
+from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import as_json, as_shown, identity, through
@@ -34,12 +34,11 @@ def sessions(options: dict[str, str], limit: int, offset: int, as_json: bool) ->
     """List sessions, the one written last first, with their titles."""
     with opened(options) as api:
         page = api.run(operations.sessions, limit, offset)
-    shape = [fields_of(each.session) | {"title": each.title} for each in page.sessions]
     lines = [_headline(each) for each in page.sessions]
     rest = page.total - offset - len(page.sessions)
     if rest > 0:
         lines.append(f"… and {rest} more; --offset {offset + len(page.sessions)} shows them.")
-    say(shape, lines or "No session was written yet.", as_json)
+    say(page.sessions, lines or "No session was written yet.", as_json)
 
 
 @click.command(short_help="Read a session, its summary first.")
@@ -52,14 +51,9 @@ def session(options: dict[str, str], name: str, as_json: bool) -> None:  # noqa:
     with opened(options) as api:
         name = _name_meant(api, name)
         found = api.run(operations.session, name)
-    shape = {
-        "session": name,
-        "summaries": [fields_of(each) for each in found.summaries],
-        "turns": [fields_of(each) for each in found.turns],
-    }
     parts = [*map(_of_summary, found.summaries), *map(_of_turn, found.turns)]
     # An empty line between two of them.
-    say(shape, [line for part in parts for line in ("", *part)][1:], as_json)
+    say(found, [line for part in parts for line in ("", *part)][1:], as_json)
 
 
 @click.command(short_help="Summarise a session, or every one that grew.")
@@ -83,9 +77,12 @@ def summarize(options: dict[str, str], name: str | None, as_json: bool) -> None:
         ):
             made = api.run(operations.summarize, meant)
     left = {name: sentence(as_shown(error)) for name, error in made.failed.items()}
-    shape = {"done": [fields_of(each) for each in made.done], "failed": left}
     lines = [f"{style(each.session, dim=True)}  {each.title}" for each in made.done]
-    say(shape, lines or "Every session has a summary of what it is now.", as_json)
+    say(
+        {"done": made.done, "failed": left},
+        lines or "Every session has a summary of what it is now.",
+        as_json,
+    )
     for session, reason in left.items():
         warn(f"{session}: {reason}", fg="red")
     if left:

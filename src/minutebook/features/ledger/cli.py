@@ -8,7 +8,7 @@ from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import decision_id
 from minutebook.cli.keyboard import ask_secret, edited
 from minutebook.cli.opening import made_here, opened, opened_or_made, scope_here
-from minutebook.cli.printing import body, echo, fields_of, say, style, warn
+from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, identity, through
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
@@ -97,7 +97,7 @@ def decide(
         if written is not None:
             warn(body(written))
         raise
-    say(fields_of(decision), decision.id, as_json)
+    say(decision, decision.id, as_json)
 
 
 def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ...]) -> str:
@@ -165,7 +165,7 @@ def decisions(
     if listed.waiting:
         warn(_wait(listed.waiting), fg="yellow")
     if as_json:
-        say([fields_of(each) for each in found], "", as_json)
+        say(found, "", as_json)
     elif graph is not None:
         echo(*{"mermaid": decision_graphs.mermaid, "dot": decision_graphs.dot}[graph](found))
     elif not found:
@@ -205,8 +205,7 @@ def _list_proposed(options: dict[str, str], *, as_json: bool) -> None:
                 dim=True,
             ),
         ]
-    shapes = [fields_of(each.proposal) | {"opens": each.opens} for each in pending]
-    say(shapes, lines or "No proposals.", as_json)
+    say(pending, lines or "No proposals.", as_json)
 
 
 @click.command(short_help="Make a proposal the truth.")
@@ -264,7 +263,7 @@ def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         for each in (*done.conflicts, *done.notes)
     )
     waits = [_wait(len(done.waiting))] if done.waiting else []
-    say(fields_of(done), [summary, *waits, *notes], as_json)
+    say(done, [summary, *waits, *notes], as_json)
 
 
 COMMANDS = (decide, decisions, accept, ledger)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from minutebook.cli.opening import opened
-from minutebook.cli.printing import fields_of, say, style
+from minutebook.cli.printing import say, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.screening.occurrences import Occurrence
@@ -35,12 +35,8 @@ def scan(
         raise InvalidInput("--reason", "goes with --mask")
     with opened(options) as api:
         done = api.run(mask_secrets, reason or "") if mask else api.run(scan_secrets)
-    shape = {
-        "masked": [fields_of(each) for each in done.masked],
-        "left": [fields_of(each) for each in done.left],
-    }
     masked, left = done.masked, done.left
-    say(shape, [*_lines(masked, "masked"), *_lines(left, ""), *_end(masked, left)], as_json)
+    say(done, [*_lines(masked, "masked"), *_lines(left, ""), *_end(masked, left)], as_json)
     context.exit(1 if left else 0)
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.intake import intake_shape
 from minutebook.cli.opening import made_here, settings_of
-from minutebook.cli.printing import fields_of, say, style
+from minutebook.cli.printing import say, style
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
@@ -72,28 +71,17 @@ def sync(
         bar("Syncing", hidden=as_json) as progress,
     ):
         asks = in_call(caller, progress=progress)
+        answer: object
         if check:
-            compared = app.get(MachineSync).compare(asks, place)
-            shape, lines = _compared(compared)
+            answer = compared = app.get(MachineSync).compare(asks, place)
+            lines = _differences(compared)
             failed = bool(compared.differences or compared.refused or compared.lost)
         else:
-            done = app.get(MachineSync).run(asks, place, compact=compact, again=again)
-            shape, lines = _done(done)
+            answer = done = app.get(MachineSync).run(asks, place, compact=compact, again=again)
+            lines = _lines_of(done)
             failed = bool(done.refused)
-    say(shape, lines, as_json)
+    say(answer, lines, as_json)
     context.exit(1 if failed else 0)
-
-
-def _done(done: "SyncReport") -> tuple[object, Iterator[str]]:
-    shape = {
-        **{name: getattr(done, name) for name in ("machine", "sent", "taken")},
-        "files": dict(done.files),
-        **{name: getattr(done, name) for name in ("compacted", "lost")},
-        **intake_shape(done),
-        "conflicts": [fields_of(each) for each in done.conflicts],
-        "refused": [{"file": name, "reason": reason} for name, reason in done.refused],
-    }
-    return shape, _lines_of(done)
 
 
 def _lines_of(done: "SyncReport") -> Iterator[str]:
@@ -126,17 +114,6 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
             "Nothing of such a file was taken. If it stays so, `minutebook sync REMOTE --compact` on the "
             "machine that wrote it leaves all it has there anew."
         )
-
-
-def _compared(compared: "MachineComparison") -> tuple[object, Iterator[str]]:
-    shape = {
-        "equal": compared.equal,
-        "differences": [fields_of(each) for each in compared.differences],
-        "behind": compared.behind,
-        "lost": list(compared.lost),
-        "refused": [{"file": name, "reason": reason} for name, reason in compared.refused],
-    }
-    return shape, _differences(compared)
 
 
 def _differences(compared: "MachineComparison") -> Iterator[str]:

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import wraps
 
 import click
 
 from minutebook.cli.opening import opened, scope_here
-from minutebook.cli.printing import body, fields_of, say, short, style, warn
+from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import Commands, as_json, as_shown, identity
@@ -77,13 +76,6 @@ def tidy(
     ):
         done = api.run(operations.tidy, topics, limit, offset, dry_run, scope_here(options))
     counts = Counter(done.counts)
-    shape = {
-        "looked_at": done.looked_at,
-        "new": dict(done.found),
-        "applied": dict(done.applied),
-        "waiting": {each: counts[each] for each in WAITING if counts[each]},
-        "suggestions": [_item_shape(each) for each in done.items],
-    }
     lines = [*_of_round(done, dry_run=dry_run), *_of_counts(counts)]
     for each in done.items:
         lines += ["", *_item_lines(each)]
@@ -95,7 +87,7 @@ def tidy(
             "",
             "`minutebook tidy apply N…` makes the changes, `tidy refuse N…` never asks again.",
         ]
-    say(shape, lines, as_json)
+    say(done, lines, as_json)
 
 
 @tidy.command()
@@ -107,7 +99,7 @@ def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> No
     with opened(options) as api:
         found = api.run(operations.suggestions, numbers)
     lines = [line for each in found for line in ("", *_item_lines(each, whole=True))][1:]
-    say([_item_shape(each) for each in found], lines, as_json)
+    say(found, lines, as_json)
 
 
 def _settling(act: Settle, done: str) -> Callable[[Callable[[], None]], Callable[..., object]]:
@@ -130,9 +122,8 @@ def _settling(act: Settle, done: str) -> Callable[[Callable[[], None]], Callable
             with opened(options) as api:
                 settled = api.run(operations.settle, act, numbers, reason or "")
             failed = {name: sentence(as_shown(error)) for name, error in settled.failed.items()}
-            shape = {done: [_item_shape(each) for each in settled.done], "failed": failed}
             lines = [f"{_item_lines(each)[0]}  {style(done, fg='green')}" for each in settled.done]
-            say(shape, lines, as_json)
+            say({done: settled.done, "failed": failed}, lines, as_json)
             for number, why in failed.items():
                 warn(f"{number}: {why}", fg="red")
             context.exit(1 if failed else 0)
@@ -210,21 +201,6 @@ def _shown(record: Record, *, whole: bool) -> str:
     text = _text(record)
     said = body(text, "    ") if whole else short(" ".join(text.split()), 100)
     return f"{style(f'{record.id} by {by}', dim=True)}  {said}"
-
-
-def _item_shape(item: Listed) -> dict[str, object]:
-    records = [fields_of(record) | {"kind": record.kind} for record in item.records]
-    if (each := item.suggestion) is not None:
-        shape = asdict(each)
-        del shape["is_outdated"]
-        return {**shape, "records": records}
-    return {
-        "name": item.name,
-        "organization": item.records[0].organization,
-        "finding": item.topic,
-        "opens": item.opens,
-        "records": records,
-    }
 
 
 def _lines(each: Suggested, records: Sequence[Record], *, whole: bool = False) -> list[str]:

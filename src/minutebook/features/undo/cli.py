@@ -4,7 +4,7 @@ import click
 
 from minutebook.cli.keyboard import confirm
 from minutebook.cli.opening import opened
-from minutebook.cli.printing import echo, fields_of, style
+from minutebook.cli.printing import echo, style
 from minutebook.cli.terminal import identity
 from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import as_name
@@ -35,7 +35,7 @@ def undo(
             echo(
                 *[line for each in found for line in _lines(each)] or ["Nothing was done in a day."]
             )
-            return [fields_of(each) for each in found]
+            return found
         act = api.run(act_of, number)
         echo(*_lines(act))
         if act.obstacle:
@@ -44,7 +44,7 @@ def undo(
             confirm("Take this back?", abort=True)
         done = api.run(take_back, act.number)
         echo(f"Taken back; `minutebook undo {done.number}` does it again.")
-    return fields_of(done)
+    return done
 
 
 def _lines(act: ListedAct) -> list[str]:
