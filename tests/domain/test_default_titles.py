@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.features.catalog.contract.default_titles import (
+from minutebook.features.catalog.contract.wording import (
     MAX_TITLE_CHARACTERS,
     MAX_TITLE_WORDS,
     title_from,

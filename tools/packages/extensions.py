@@ -12,7 +12,7 @@ import yaml
 
 from minutebook.config import option_of
 from minutebook.contracts.announced import SKILL_FILE
-from minutebook.features.install.known_hooks import HOOKS
+from minutebook.features.install.hooks import HOOKS
 from minutebook.features.install.seam import agent_tools, default_options
 from tools.packages.facts import Facts
 

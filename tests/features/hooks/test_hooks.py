@@ -19,7 +19,7 @@ from minutebook.embedding.service import Embedding
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.hooks.contexts import HEAD, HookContexts, inert
-from minutebook.features.hooks.private import without_private
+from minutebook.features.hooks.events import without_private
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals

@@ -16,7 +16,7 @@ from minutebook.features.hooks import log as hook_log
 from minutebook.features.hooks.cli import lately, trouble_in
 from minutebook.features.hooks.cut_short import unfinished
 from minutebook.features.hooks.known import is_ignored
-from minutebook.features.install.known_hooks import HOOKS
+from minutebook.features.install.hooks import HOOKS
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address

@@ -11,8 +11,7 @@ from minutebook.features.hooks.capture import TRANSCRIPTS
 from minutebook.features.hooks.early_hook import CLIENTS, FOLDERS, NOT_AWAITED
 from minutebook.features.hooks.events import MOMENTS, HookMoment
 from minutebook.features.install.clients import Installation, Scope, apply, location
-from minutebook.features.install.hooks import plan_hooks
-from minutebook.features.install.known_hooks import HOOKS, Form
+from minutebook.features.install.hooks import HOOKS, Form, plan_hooks
 from minutebook.machine import Places
 
 EVENTS = HOOKS["claude-code"].events

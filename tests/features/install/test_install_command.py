@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.features.install.hooks import HOOKS, Form
 from minutebook.features.install.known_clients import CLIENTS
-from minutebook.features.install.known_hooks import HOOKS, Form
 from tests.terminal import Run, typed
 
 REMOTE = ["--url", "https://memory.example.org", "--token-env", "TEAM_TOKEN"]

@@ -9,8 +9,8 @@ import pytest
 
 from minutebook.features.install.clients import Scope, location
 from minutebook.features.install.config_edits import Format
+from minutebook.features.install.hooks import HOOKS, Form
 from minutebook.features.install.known_clients import CLIENTS, Client, Skills
-from minutebook.features.install.known_hooks import HOOKS, Form
 from minutebook.machine import places_here
 from tests.terminal import Run, typed
 

@@ -18,8 +18,8 @@ from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import MEAN_STATE, BuiltInEmbedder
 from minutebook.features.models.built_in.model_files import dequantise
 from minutebook.features.models.built_in.tokenizer import Tokenizer
+from minutebook.features.models.local_model import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.features.models.runtime import ModelSession, batches
-from minutebook.features.models.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.models import open_embedding
 from minutebook.search.late_interaction import likeness, unpacked
 from tests.features.models.oracle import Oracle

@@ -5,8 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from minutebook.domain.records import Kind
-from minutebook.features.recall_log.recalls import Got, LoggedRecall
-from minutebook.features.recall_log.rows import RecallQuery, RecallRows
+from minutebook.features.recall_log.rows import Got, LoggedRecall, RecallQuery, RecallRows
 from minutebook.store.protocol import Tended
 from tests.store.samples import START
 

@@ -28,8 +28,7 @@ from minutebook.features.recall_log.recall_log import (
     RecallLog,
     ShownRecall,
 )
-from minutebook.features.recall_log.recalls import LoggedRecall
-from minutebook.features.recall_log.rows import RecallQuery, RecallRows
+from minutebook.features.recall_log.rows import LoggedRecall, RecallQuery, RecallRows
 from tests.world import Opener, World
 
 

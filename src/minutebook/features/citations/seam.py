@@ -33,7 +33,7 @@ def note_absent(app: App, caller: Caller, record: TextRecord) -> None:
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return the way to take the confirmations of an act back; None if it confirmed nothing."""
-    from minutebook.features.citations.confirming import Confirmations
+    from minutebook.features.citations.citing import Confirmations
 
     confirmations = app.get(Confirmations)
     confirmed = [each for each in act.entries if each.act == CONFIRM]

@@ -1,6 +1,7 @@
 """The main job, shown: a real server over stdio, a real MCP client, a store of its own."""
 
 import shutil
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import click
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
@@ -262,3 +264,13 @@ def _step(what: str, why: str) -> None:
     echo("")
     echo(style(what, bold=True))
     echo(style(f"   {why}", fg="cyan"))
+
+
+@click.command(short_help="Show what it does, on a store of its own.")
+@click.option("--keep", is_flag=True, help="Keep the demo's data directory and say where it is.")
+def demo(keep: bool) -> None:  # noqa: FBT001
+    """Show the main job on a store of its own, over a real MCP connection."""
+    sys.exit(run(keep=keep))
+
+
+COMMANDS = (demo,)

@@ -2,4 +2,4 @@
 
 from minutebook.feature import Feature
 
-FEATURE = Feature(name="demo", commands={"Begin": {".cli": ("demo",)}})
+FEATURE = Feature(name="demo", commands={"Begin": {".demo": ("demo",)}})

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="encryption",
-    status=".status:status",
+    status=".operations:status",
     operations=".operations:OPERATIONS",
     checks=".encryption:checks",
     commands={"Take out and bring in": {".cli": ("encrypt",)}},

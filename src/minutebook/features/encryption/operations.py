@@ -1,12 +1,17 @@
-"""How the store is encrypted."""
+"""The operation on the encryption of a store, and its lines of `status`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from minutebook.config import Settings
+from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
+    from minutebook.api.connection import Operating
     from minutebook.app import App
     from minutebook.features.encryption.encryption import Encryption
 
@@ -34,3 +39,14 @@ def _encryption(app: "App") -> "Encryption":
 
 
 OPERATIONS = (encryption,)
+
+
+def status(api: "Operating", settings: Settings) -> Mapping[str, str | None]:
+    """Return the key of the store and its place; None for a store on a server."""
+    if settings.store is not None:
+        return {"encryption": None}
+    state = api.run(encryption)
+    if state.key is None:
+        return {"encryption": "off"}
+    plain = f"; still plain: {count_of(state.plain, 'file')}" if state.plain else ""
+    return {"encryption": f"key {state.key} in {place_of(settings.key).name}{plain}"}

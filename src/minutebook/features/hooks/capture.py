@@ -10,8 +10,7 @@ from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.writing.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
 from minutebook.features.hooks import log
-from minutebook.features.hooks.events import HookEvent, HookMoment
-from minutebook.features.hooks.private import without_private
+from minutebook.features.hooks.events import HookEvent, HookMoment, without_private
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources import claude_code, codex, copilot_cli, gemini_cli
 from minutebook.features.importers.sources.reading.conversation import session_name

@@ -18,7 +18,7 @@ from minutebook.domain.sources import Source
 from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
 from minutebook.domain.writing.turns import Session
 from minutebook.domain.writing.validity import holds_at
-from minutebook.features.hooks.private import without_private
+from minutebook.features.hooks.events import without_private
 from minutebook.features.hooks.statements import is_taken_back, standing
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import LINES_OF_FACTS, open_ends

@@ -9,6 +9,16 @@ from typing import Any
 
 from minutebook.features.importers.sources.reading.values import text_at
 
+PRIVATE = "[private]"
+"""What stands in its place."""
+
+_MARKED = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def without_private(text: str) -> str:
+    """Return a text with each private part replaced; one that nobody closed goes to the end."""
+    return _MARKED.sub(PRIVATE, text)
+
 
 class HookMoment(StrEnum):
     """When in a session an event comes."""

@@ -20,10 +20,15 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import asked_here
 from minutebook.features.hooks.early_hook import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
-from minutebook.features.hooks.events import HookEvent, HookMoment, output_of, read_event
+from minutebook.features.hooks.events import (
+    HookEvent,
+    HookMoment,
+    output_of,
+    read_event,
+    without_private,
+)
 from minutebook.features.hooks.known import is_ignored
 from minutebook.features.hooks.operations import brief
-from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.launch import module_command
 from minutebook.operations import journal

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.records import Record
-from minutebook.features.hooks.private import without_private
+from minutebook.features.hooks.events import without_private
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import check_range, operation
 

@@ -17,16 +17,37 @@ from minutebook.config import Settings
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.importers.places import found_here, usual_place
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in
+from minutebook.machine import places_here
 from minutebook.whereabouts import repository_by_path
 
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.features.archives.importing import Imported
     from minutebook.services.intake import IntakeReport
+
+
+def usual_place(kind: SourceKind) -> Path | None:
+    """Return the path at which a program keeps its files on this machine; None if that differs."""
+    if (usual := kind.usual_place) is None:
+        return None
+    return places_here().folder(usual.variable, *usual.folder).joinpath(*usual.below)
+
+
+def found_here() -> dict[str, ImportSource]:
+    """Return the sources with files at their usual place, by name."""
+    found = {}
+    for name, kind in SOURCES.items():
+        if (place := usual_place(kind)) is not None and place.exists():
+            try:
+                source = kind.files(place)
+            except InvalidInput:
+                continue
+            if source.files:
+                found[name] = source
+    return found
 
 
 @click.command("import", short_help="Bring in what `export` wrote, or another program kept.")

@@ -127,7 +127,7 @@ class ClientEntry:
     def removals(self, *, is_project: bool) -> "list[Installation]":
         """Plan that the entry and its hooks go, and of a user's the skill and permission, too."""
         from minutebook.features.install import clients
-        from minutebook.features.install.known_hooks import HOOKS
+        from minutebook.features.install.hooks import HOOKS
         from minutebook.features.install.reading_aids import plan_permission, plan_skill
 
         places = self._given["places"]

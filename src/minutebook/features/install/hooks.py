@@ -5,7 +5,8 @@ import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,48 @@ from minutebook.features.install.clients import (
 )
 from minutebook.features.install.config_edits import Format, read, without_empties
 from minutebook.features.install.json_edits import json_edited
-from minutebook.features.install.known_clients import CLIENTS
-from minutebook.features.install.known_hooks import HOOKS, Form, HookClient
+from minutebook.features.install.known_clients import CLIENTS, ClientFile, listed
 from minutebook.machine import Places
+
+
+class Form(StrEnum):
+    """How a client's file lists hooks: groups of commands an event, commands an event, or a program."""
+
+    GROUPS = "groups"
+    COMMANDS = "commands"
+    PLUGIN = "plugin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookClient(ClientFile):
+    """One client with hooks by the file of these: its form, and the events for which we have one.
+
+    `events` maps each to the time limit that stands beside it, in the client's unit. `named` is the client
+    that the command names, where the file is another's too. `is_own` tells that nobody else's hooks are in
+    the file. `reload` says what a person does then.
+    """
+
+    form: Form
+    events: Mapping[str, int] = field(default_factory=dict)
+    named: str = ""
+    is_own: bool = False
+
+    @property
+    def command_name(self) -> str:
+        """The client that `minutebook hook` is told."""
+        return self.named or self.name
+
+
+def _client(name: str, row: dict[str, Any]) -> HookClient:
+    row["form"] = Form(row["form"])
+    return HookClient(name=name, **row)
+
+
+HOOKS: Mapping[str, HookClient] = {
+    name: _client(name, row) for name, row in listed("known_hooks.toml").items()
+}
+"""The clients that have hooks we know how to enter."""
+
 
 _PLUGIN = Path(__file__).with_name("opencode_plugin.js")
 _NO_COMMAND = "const COMMAND = []"

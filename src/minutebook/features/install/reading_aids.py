@@ -18,9 +18,8 @@ from minutebook.features.install.clients import (
     set_up,
 )
 from minutebook.features.install.config_edits import edited, read
-from minutebook.features.install.hooks import parsed, rewritten
+from minutebook.features.install.hooks import HOOKS, parsed, rewritten
 from minutebook.features.install.known_clients import CLIENTS, Approval, Client, Skills
-from minutebook.features.install.known_hooks import HOOKS
 from minutebook.machine import Places
 
 _SERVER = "minutebook"

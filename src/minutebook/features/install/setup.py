@@ -11,8 +11,8 @@ from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.printing import echo
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.features.install.cli import ClientEntry, apply_plans
+from minutebook.features.install.hooks import HOOKS
 from minutebook.features.install.known_clients import CLIENTS, Client
-from minutebook.features.install.known_hooks import HOOKS
 from minutebook.machine import places_here
 
 if TYPE_CHECKING:

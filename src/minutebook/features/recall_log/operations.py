@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Record
-from minutebook.features.recall_log.recalls import LoggedRecall
+from minutebook.features.recall_log.rows import LoggedRecall
 from minutebook.operations.operation import check_range, operation
 
 if TYPE_CHECKING:

@@ -28,8 +28,14 @@ from minutebook.domain.records import (
     RelationText,
     Role,
 )
-from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount, asker_of
-from minutebook.features.recall_log.rows import RecallQuery, RecallRows
+from minutebook.features.recall_log.rows import (
+    Got,
+    LoggedRecall,
+    RecallCount,
+    RecallQuery,
+    RecallRows,
+    asker_of,
+)
 from minutebook.features.recall_log.settings import RecallLogSettings
 from minutebook.services.access.visibility import View, seen_by, seen_in
 from minutebook.services.search.relations import sentence_of

@@ -4,8 +4,8 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="screening",
-    operations=".operations:OPERATIONS",
-    undo=".undoing:undoing",
+    operations=".seam:OPERATIONS",
+    undo=".seam:undoing",
     commands={"Look after it": {".cli": ("scan",)}},
-    page_parts={"health.findings": {"screening/found.html": ".page_parts:secrets"}},
+    page_parts={"health.findings": {"screening/found.html": ".seam:secrets"}},
 )

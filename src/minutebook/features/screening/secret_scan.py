@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from minutebook.app import App
 from minutebook.domain import policy
@@ -25,12 +25,37 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.trust.acts import MASK
-from minutebook.features.screening.occurrences import Masked, Occurrence
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.access.visibility import View
 from minutebook.services.screening import FieldSecret, masked_fields, masked_value
 from minutebook.store.sql.side_words import SideRow, SideWords, document_of
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A stored secret: its record, field and kind, and the part of it that is shown.
+
+    `is_proven` by its check digits. `remedy` says what helps where it cannot be replaced.
+    """
+
+    organization: str
+    kind: Kind
+    id: str
+    field: str
+    secret: str
+    shown: str
+    is_proven: bool
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """The replaced occurrences and the remaining ones, each with its reason as its remedy."""
+
+    masked: list[Occurrence]
+    left: list[Occurrence]
+
 
 SCANNED: tuple[type[Record], ...] = (
     *(Memory, Entity, Relation, Link, Decision, Proposal, Turn, Summary, CodeChunk, ProjectCommit),

@@ -13,7 +13,7 @@ class Changing:
     """Applies suggestions; every rule of the services that it asks holds."""
 
     def __init__(self, app: App) -> None:
-        from minutebook.features.citations.confirming import Confirmations
+        from minutebook.features.citations.citing import Confirmations
 
         self._store = app.infrastructure.records
         self._memories, self._status, self._links = app.memories, app.status, app.links

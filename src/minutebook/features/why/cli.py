@@ -14,10 +14,10 @@ from minutebook.domain.origin import as_name
 from minutebook.features.citations import operations as citing
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs, open_repository, reading_git, reason_of
-from minutebook.features.why import operations
 from minutebook.features.why.asked_lines import asked_lines
 from minutebook.features.why.commits import written_code
 from minutebook.features.why.line_history import history_of
+from minutebook.features.why.seam import commits_about, requests_before
 from minutebook.features.why.session_requests import Request
 from minutebook.features.why.telling import LineChange, Reason, in_order, read_history
 from minutebook.folders.finding import find_place
@@ -63,7 +63,7 @@ def why(
             root, path = str(Path(repository.workdir).resolve()), asked.lines.path
             about = []
             if question and api is not None:
-                about = api.run(operations.commits_about, question, root, path)
+                about = api.run(commits_about, question, root, path)
             commits = [repository[sha].peel(pygit2.Commit) for sha in about[:limit]]
             if not about:
                 history = history_of(blobs, repository.head.peel(pygit2.Commit), asked.lines)
@@ -72,7 +72,7 @@ def why(
             written = [written_code(repository, each, names) for each in commits]
         requests: list[Request | None] = [None] * len(commits)
         if commits and api is not None:
-            requests = api.run(operations.requests_before, written, scope)
+            requests = api.run(requests_before, written, scope)
     changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
     ranked = [(rank, each) for each in texts if (rank := asked.rank(each)) is not None]
     changes = sorted(changes, key=lambda each: each.rank)[:limit]

@@ -15,7 +15,7 @@ FEATURE = Feature(
         "sessions": ".session_commits:OF_COMMIT",
         "session": ".session_commits:COMMITS",
     },
-    operations=".operations:OPERATIONS",
+    operations=".seam:OPERATIONS",
     page_parts={
         "code.below": {"why/reasons.html": ".seam:of_code"},
         "memory.below": {"why/reasons.html": ".seam:of_memory"},

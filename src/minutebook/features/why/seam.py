@@ -4,17 +4,43 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.records import CodeChunk, Memory, Project, ProjectCommit
 from minutebook.domain.sources import Source
 from minutebook.features.why.commit_texts import says_something
+from minutebook.features.why.session_requests import Request, WrittenCode, requests_of
 from minutebook.features.why.settings import WhySettings
+from minutebook.operations.memories import in_folder
+from minutebook.operations.operation import operation
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
     from minutebook.search.fusion import Signal
     from minutebook.services.search.combined import Ranked
     from minutebook.services.search.recall import Selection
+
+
+@operation("journal")
+def requests_before(
+    app: "App",
+    caller: Caller,
+    written: Sequence[WrittenCode],
+    folder: FolderScope | None = None,
+) -> list[Request | None]:
+    """Return for each commit, the latest first, the request that led to it."""
+    return requests_of(app.infrastructure.records, in_folder(caller, folder), written)
+
+
+@operation("knowledge")
+def commits_about(app: "App", caller: Caller, question: str, root: str, path: str) -> list[str]:
+    """Return which commits to a file of the project in a folder are about a question, best first; none if it is not indexed."""
+    from minutebook.features.why.search import CommitSearch
+
+    return app.get(CommitSearch).among(caller, question, root, path)
+
+
+OPERATIONS = (requests_before, commits_about)
+
 
 Values = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, short, style
-from minutebook.features.why import operations
+from minutebook.features.why.seam import requests_before
 from minutebook.features.why.session_requests import NAMING, Request, WrittenCode, instant_of
 from minutebook.folders.finding import find_place
 from minutebook.operations import journal
@@ -35,7 +35,7 @@ def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     with reading_git("--commit"):
         written = _written(repository, commit)
     with opened(options) as api:
-        (found,) = api.run(operations.requests_before, [written], scope_of(find_place(Path.cwd())))
+        (found,) = api.run(requests_before, [written], scope_of(find_place(Path.cwd())))
     if found is None:
         say([], "No session is known in which this commit was written.", typed["as_json"])
         return True
@@ -68,7 +68,7 @@ def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         with reading_git("--commits"):
             commits = list(_between(repository, first, last))
             written = [_written(repository, each) for each in commits]
-        requests = api.run(operations.requests_before, written, scope) if written else []
+        requests = api.run(requests_before, written, scope) if written else []
     made = [
         (commit, request)
         for commit, request in zip(commits, requests, strict=True)

@@ -8,7 +8,7 @@ from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
-from minutebook.features.catalog.contract.default_titles import title_from
+from minutebook.features.catalog.contract.wording import title_from
 
 if TYPE_CHECKING:
     from minutebook.app import App

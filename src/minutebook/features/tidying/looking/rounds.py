@@ -16,8 +16,12 @@ from minutebook.features.citations.citing import CITING
 from minutebook.features.citations.following import Followed, Follower, noted_at_end
 from minutebook.features.tidying.findings import State, Suggestion, Topic, parse_rules
 from minutebook.features.tidying.inbox import Inbox
-from minutebook.features.tidying.looking.candidates import MemoryNeighbours
-from minutebook.features.tidying.looking.examining import Examined, Examining, suggestion_of
+from minutebook.features.tidying.looking.examining import (
+    Examined,
+    Examining,
+    MemoryNeighbours,
+    suggestion_of,
+)
 from minutebook.features.tidying.looking.state import FOLLOWER, interval, tended
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.settings import TidyingSettings
