@@ -266,6 +266,8 @@ def test_turns_of_a_session_are_kept_found_and_summarized(memory: Minutebook) ->
             marks=pytest.mark.needs("ledger"),
         ),
         (lambda m: m.recall(""), InvalidInput("query", "must not be empty")),
+        (lambda m: m.entities.create(" "), InvalidInput("name", "must not be empty")),
+        (lambda m: m.remember("x", type="rock"), InvalidInput("type", "must be one of")),
     ],
 )
 def test_errors_are_those_of_the_domain(

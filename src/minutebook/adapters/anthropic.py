@@ -68,7 +68,7 @@ class MinutebookMemoryTool(BetaAbstractMemoryTool):
         try:
             return super().execute(command)
         except MinutebookError as error:
-            raise ToolError(" ".join(getattr(error, "__notes__", ())) or str(error)) from error
+            raise ToolError(str(error)) from error
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with line numbers, or a folder two levels deep. Raises ToolError if there is none."""

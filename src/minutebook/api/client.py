@@ -34,6 +34,9 @@ from minutebook.operations import graph, journal, memories
 from minutebook.operations.memories import Hit
 from minutebook.operations.table import operation_named
 
+MOST_BYTES = 102_400
+"""Bytes of a memory's text, as UTF-8: as many as the tools of agents take."""
+
 R = TypeVar("R")
 E = TypeVar("E", bound=StrEnum)
 
@@ -229,7 +232,7 @@ class Minutebook:
         """
         return self._run(
             memories.remember,
-            text,
+            _sized(text),
             _one_of(MemoryType, "type", type),
             title=title,
             metadata=metadata,
@@ -257,7 +260,7 @@ class Minutebook:
         """
         return self._run(
             memories.remember,
-            text,
+            _sized(text),
             _one_of(MemoryType, "type", self.get(id).type if type is None else type),
             title=title,
             metadata=metadata,
@@ -333,9 +336,10 @@ class Minutebook:
         importance: float | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
-        """Change the given fields of a memory; its earlier texts are kept. Raises NotFound, Refused."""
+        """Change the given fields of a memory; its earlier texts are kept. Raises NotFound, Refused, InvalidInput."""
         kept_as = _one_of(MemoryType, "type", type)
-        return self._run(memories.change_memory, id, text, title, kept_as, importance, metadata)
+        content = None if text is None else _sized(text)
+        return self._run(memories.change_memory, id, content, title, kept_as, importance, metadata)
 
     def invalidate(
         self, id: str, *, reason: str | None = None, superseded_by: str | None = None
@@ -377,6 +381,16 @@ def _one_of(of: type[E], argument: str, given: str | None) -> E | None:
     if given is not None and given not in list(of):
         raise InvalidInput(argument, must_be_one_of(of))
     return None if given is None else of(given)
+
+
+def _sized(text: str) -> str:
+    """Return a text that agents can keep, too. Raises InvalidInput if it is longer than MOST_BYTES."""
+    count = len(text.encode("utf-8", "surrogatepass"))
+    if count > MOST_BYTES:
+        raise InvalidInput(
+            "text", "must be at most {most} bytes, got {count}", most=MOST_BYTES, count=count
+        )
+    return text
 
 
 def _zoned(instant: datetime | None) -> datetime | None:

@@ -8,7 +8,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.listed import Direction, EntityNeighbourhood, Surrounded
 from minutebook.domain.records import Edge, Entity
 from minutebook.operations.memories import as_seen
-from minutebook.operations.operation import check_page, check_range, operation
+from minutebook.operations.operation import check_filled, check_page, check_range, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -27,6 +27,7 @@ def create_entity(
     user: str | None = None,
 ) -> Entity:
     """Keep an entity, or find the same one."""
+    check_filled(name=name, type=type)
     return app.entities.create_entity(caller, name, type, description, user)
 
 
@@ -40,6 +41,7 @@ def find_entities(app: "App", caller: Caller, name: str, limit: int, offset: int
 @operation("knowledge", writes=True)
 def relate(app: "App", caller: Caller, source: str, target: str, type: str, weight: float) -> Edge:
     """Relate two entities. Raises InvalidInput for a weight outside [0, 1]."""
+    check_filled(type=type)
     if not 0 <= weight <= 1:
         raise InvalidInput("weight", "must be 0 to 1")
     return app.entities.create_relation(caller, source, target, type, weight)

@@ -12,7 +12,7 @@ from minutebook.domain.records import Category, Summary, Turn
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.domain.writing.turns import Session
 from minutebook.operations.memories import Hit
-from minutebook.operations.operation import check_page, check_query, check_range, operation
+from minutebook.operations.operation import check_filled, check_page, check_range, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -112,7 +112,7 @@ def search_turns(
     app: "App", caller: Caller, query: str, limit: int, session: str | None = None
 ) -> list[Hit]:
     """Find turns by meaning and by words; with a session, in it alone."""
-    check_query(query)
+    check_filled(query=query)
     check_range("limit", limit, 100)
     found = app.journal_search.turns(caller, query, limit, session)
     app.note_answer(caller, "search_turns", query, ((each.record, each.score) for each in found))
@@ -133,7 +133,7 @@ def search_summaries(
     app: "App", caller: Caller, query: str, limit: int, category: Category | None = None
 ) -> list[Hit]:
     """Find summaries by meaning and by words."""
-    check_query(query)
+    check_filled(query=query)
     check_range("limit", limit, 100)
     found = app.journal_search.summaries(caller, query, limit, category)
     app.note_answer(

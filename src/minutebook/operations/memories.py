@@ -30,8 +30,8 @@ from minutebook.domain.sources import SOURCES, Source
 from minutebook.operations.operation import (
     ANY,
     MOST,
+    check_filled,
     check_page,
-    check_query,
     check_range,
     operation,
 )
@@ -222,7 +222,7 @@ def search(
     """
     from minutebook.services.search.recall import WEIGHTS, Selection
 
-    check_query(query)
+    check_filled(query=query)
     check_range("limit", limit, 1000)
     tokens = app.recall_tokens if tokens is None else tokens
     check_range("tokens", tokens, MOST, 0)

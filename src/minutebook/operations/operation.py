@@ -98,10 +98,11 @@ def check_range(argument: str, value: int, most: int, least: int = 1) -> None:
         raise InvalidInput(argument, "must be {least:,} to {most:,}", least=least, most=most)
 
 
-def check_query(query: str) -> None:
-    """Raise InvalidInput for a question without a visible sign."""
-    if not query.strip():
-        raise InvalidInput("query", "must not be empty")
+def check_filled(**texts: str) -> None:
+    """Raise InvalidInput for a text, by the name of its argument, without a visible sign."""
+    for name, text in texts.items():
+        if not text.strip():
+            raise InvalidInput(name, "must not be empty")
 
 
 def check_page(limit: int, offset: int) -> None:

@@ -13,7 +13,7 @@ from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.rights.redaction import REASON
 from minutebook.features.ledger.mirror.waiting import is_in_git
 from minutebook.operations.memories import Hit, in_folder
-from minutebook.operations.operation import check_query, check_range, is_at_keyboard, operation
+from minutebook.operations.operation import check_filled, check_range, is_at_keyboard, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -63,7 +63,7 @@ def search_decisions(app: "App", caller: Caller, query: str, limit: int, mode: s
     """Find decisions, followed to those that hold now as the mode says. Raises InvalidInput for another mode."""
     from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 
-    check_query(query)
+    check_filled(query=query)
     check_range("limit", limit, 20)
     if mode not in list(DecisionMode):
         raise InvalidInput("mode", must_be_one_of(DecisionMode))
