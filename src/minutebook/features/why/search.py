@@ -8,7 +8,6 @@ from minutebook.domain.records import Project, ProjectCommit
 from minutebook.domain.sources import Source
 from minutebook.features.why.commit_texts import asks_for_commits, is_like, says_something, shown
 from minutebook.search.fusion import Fused, Signal
-from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.combined import Ranked
@@ -62,7 +61,7 @@ class CommitSearch:
         if not projects:
             return []
         # The model is there from here on, so that new commits get their vectors.
-        self._signals.embed(query, caller, ProjectCommit)
+        self._signals.ask(query, caller, ProjectCommit)
         self._histories().catch_up_all(projects, caller.call.patience)
         if project is not None:
             seen = seen.narrowed(project=project)
@@ -101,24 +100,18 @@ class CommitSearch:
         found = self._best(caller, views, query, COMPARED)
         return [each.record.sha for each in found if isinstance(each.record, ProjectCommit)]
 
-    def _best(
-        self,
-        caller: Caller,
-        views: Sequence[View],
-        query: str,
-        limit: int,
-    ) -> list[Ranked]:
+    def _best(self, caller: Caller, views: Sequence[View], query: str, limit: int) -> list[Ranked]:
         """Rank the commits of some views."""
         views = [view for view in views if view.read_ids(ProjectCommit, (), 1)]
         if not views:
             return []
-        embedding, parsed = self._signals.embed(query, caller, ProjectCommit), parse_query(query)
+        asked = self._signals.ask(query, caller, ProjectCommit)
         is_asked_for = asks_for_commits(query)
-        found = self._signals.nothing(embedding)
+        found = self._signals.nothing(asked.embedding)
         for view in views:
-            own = self._signals.propose(ProjectCommit, view, embedding, parsed, CANDIDATES)
+            own = self._signals.propose(ProjectCommit, view, asked, CANDIDATES)
             own.keep(own.best(COMPARED))
-            self._signals.complete(ProjectCommit, view, embedding, own)
+            self._signals.complete(ProjectCommit, view, asked, own)
             if own.vector is not None:
                 # What has no vector yet may be about anything that shares a word with it.
                 own.keep(own.vector)
