@@ -260,7 +260,9 @@ class App:
 
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
-        return CombinedRecall(self.recall, newest, passages, self.hit_notes, self._made("lists"))
+        return CombinedRecall(
+            self._records, self.recall, newest, passages, self.hit_notes, self._made("lists")
+        )
 
     @service
     def hit_notes(self) -> "HitNotes":
@@ -374,12 +376,7 @@ def open_app(
         infrastructure = Infrastructure(
             store=store,
             locks=locks,
-            embeddings=Embeddings(
-                store,
-                models.embedding,
-                settings.embedding_wait,
-                locks,
-            ),
+            embeddings=Embeddings(store, models.embedding, settings.embedding_wait, locks),
             trail=trail,
             screening=Screening(settings.redact),
             # How strict the store is changes with its tokens.
