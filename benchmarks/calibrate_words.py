@@ -36,6 +36,7 @@ from minutebook.features.bench.metrics import NDCG_CUT, score
 from minutebook.search.calibration import CUT
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import View
+from minutebook.services.search import signals
 from minutebook.services.search.signals import Retriever, Signals
 
 KEPT = ROOT / "docs" / "calibration_words.json"
@@ -122,7 +123,8 @@ def _asked(
     ids: frozenset[str],
     document: dict[str, str],
 ) -> Asked:
-    found = retriever.propose(Memory, view, None, parse_query(query.text), len(ids))
+    sought = signals.Asked(query.text, parse_query(query.text), None)
+    found = retriever.propose(Memory, view, sought, len(ids))
     parts = {document[id]: part for (_, id), part in found.covered.items()}
     relevant = query.relevant.keys()
     return Asked(

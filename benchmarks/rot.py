@@ -177,6 +177,7 @@ def costs_of_verdicts(clone: Path, *, quick: bool) -> Table:
         ten = memories[:10]
         records = app.infrastructure.records
         silent = CombinedRecall(
+            records,
             app.recall,
             NewestFirst(app.embeddings, records),
             Passages(records, app.embeddings),

@@ -144,7 +144,7 @@ class App:
     def job_runs(self) -> "JobRuns":
         """Tell how jobs went."""
         from minutebook.services.jobs import JobRuns
-        from minutebook.store.sql.marks import ProgramMarks
+        from minutebook.store.sql.change_feed import ProgramMarks
 
         return JobRuns(ProgramMarks(self._store.database), machine_name(), self.clock)
 
@@ -272,7 +272,8 @@ class App:
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
         return CombinedRecall(
-            self.recall, newest, passages, self.hit_notes, self._of_class("lists")
+            *(self._records, self.recall, newest, passages, self.hit_notes),
+            self._of_class("lists"),
         )
 
     @service
@@ -367,12 +368,7 @@ def open_app(
         infrastructure = Infrastructure(
             store=store,
             locks=locks,
-            embeddings=Embeddings(
-                store,
-                models.embedding,
-                settings.embedding_wait,
-                locks,
-            ),
+            embeddings=Embeddings(store, models.embedding, settings.embedding_wait, locks),
             trail=trail,
             screening=Screening(settings.redact),
             # How strict the store is changes with its tokens.

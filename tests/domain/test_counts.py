@@ -1,6 +1,6 @@
 """Counts in the words of a sentence."""
 
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 
 
 def test_a_noun_stands_in_the_number_of_its_count() -> None:

@@ -25,7 +25,7 @@ from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.jobs import Job, JobRuns
 from minutebook.store.file_locks import FileLocks
-from minutebook.store.sql.marks import ProgramMarks
+from minutebook.store.sql.change_feed import ProgramMarks
 from tests.world import Opener, WordEmbedder, World, failed, ready, wait_until
 
 

@@ -16,10 +16,9 @@ from minutebook.cli.opening import CONNECTION, server_named
 from minutebook.cli.printing import short, style, warn
 from minutebook.cli.sentences import sentence
 from minutebook.domain.control_characters import escaped, is_blank
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused
 from minutebook.domain.origin import Origin, as_name
-from minutebook.domain.reason import must_be_one_of
+from minutebook.domain.reason import count_of, must_be_one_of
 from minutebook.domain.records import Entry, Kind, Memory, TextRecord, Turn
 from minutebook.invocation import (
     FLAGS,

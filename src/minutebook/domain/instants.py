@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime, time, timedelta
 
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 
 _HOUR, _DAY = 3600, 86400
 _SPANS = (

@@ -63,3 +63,8 @@ def cause_of(error: OSError) -> Word:
 def of_system(path: object, error: OSError) -> Reason:
     """Return why the operating system refused a file or folder."""
     return Reason("{path}: {cause}", path=path, cause=cause_of(error))
+
+
+def count_of(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 record`, `1,200 records`; `many` where the plural is not `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

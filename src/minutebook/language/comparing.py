@@ -560,32 +560,33 @@ def places_of(pair: Alignment, only_old: Sequence[int], only_new: Sequence[int])
     """Return where words stand for one another, the nearest first, each word in one place at most."""
     if not only_old or not only_new:
         return []
-    olds, news = _telling(pair.older), _telling(pair.newer)
-    near = []
-    for i in only_old:
-        for j in only_new:
-            left, right = (_is_beside(pair, i, j, step) for step in (-1, 1))
-            is_alike = float(olds[i].sort == news[j].sort == Sort.NUMBER)
-            is_alike += float(min(pair.old_roles[i, 2], pair.new_roles[j, 2]))
-            cosine = float(pair.cosines[i, j])
-            bonus = OF_ONE_SORT * is_alike + OF_ONE_NEIGHBOUR * (left + right)
-            near.append((cosine + bonus, Place(i, j, cosine, left, right)))
-    found: list[Place] = []
-    for nearness, place in sorted(near, key=lambda each: -each[0]):
-        if nearness < KIN:
+    sides = (pair.older, pair.old_roles, only_old), (pair.newer, pair.new_roles, only_new)
+    left, right = (
+        forms(_beside(pair.older, only_old, step, "\0"), _beside(pair.newer, only_new, step, "\1"))
+        for step in (-1, 1)
+    )
+    cosines = pair.cosines[np.ix_(only_old, only_new)].astype(np.float64)
+    names = np.minimum.outer(*(roles[only, 2].astype(np.float64) for _, roles, only in sides))
+    numbers = [[_telling(one)[i].sort is Sort.NUMBER for i in only] for one, _, only in sides]
+    is_alike = np.logical_and.outer(*numbers) + names
+    near = cosines + (OF_ONE_SORT * is_alike + OF_ONE_NEIGHBOUR * (left.astype(int) + right))
+    found: dict[int, Place] = {}
+    taken = set[int]()
+    for index in np.argsort(-near, axis=None, kind="stable").tolist():
+        one, other = divmod(index, len(only_new))
+        if near[one, other] < KIN:
             break
-        if all(place.old != each.old and place.new != each.new for each in found):
-            found.append(place)
-    return [each for each in found if each.cosine < SAME]
+        if one not in found and other not in taken:
+            taken.add(other)
+            where = only_old[one], only_new[other], float(cosines[one, other])
+            found[one] = Place(*where, bool(left[one, other]), bool(right[one, other]))
+    return [each for each in found.values() if each.cosine < SAME]
 
 
-def _is_beside(pair: Alignment, old: int, new: int, step: int) -> bool:
-    """Tell whether the words before (-1) or after (1) two words are telling ones, and forms of one."""
-    i, j = pair.older.telling[old] + step, pair.newer.telling[new] + step
-    if not (0 <= i < len(pair.older.words) and 0 <= j < len(pair.newer.words)):
-        return False
-    one, other = pair.older.words[i], pair.newer.words[j]
-    return one.is_telling and other.is_telling and is_form(one.key, other.key)
+def _beside(sentence: Sentence, only: Sequence[int], step: int, none: str) -> list[str]:
+    """Return the key of the word before (-1) or after (1) each of some telling words; `none` where that tells nothing."""
+    keys = dict(zip(sentence.telling, sentence.keys, strict=True))
+    return [keys.get(sentence.telling[each] + step, none) for each in only]
 
 
 def _telling(sentence: Sentence) -> list[StatementWord]:

@@ -9,7 +9,7 @@ benchmarks.fit_revisions`. The chance is a guess and hides nothing by itself.
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import combinations
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from minutebook.language.comparing import (
 from minutebook.language.nets import nets
 from minutebook.language.statements import (
     LONGEST,
+    REMEMBERED,
     Floats,
     Spell,
     Statements,
@@ -253,7 +254,7 @@ class _Answers:
 
 def _near(candidates: Sequence[DatedText]) -> list[tuple[int, int]]:
     """Return pairs of an older and a newer candidate with states that are near enough, or not known."""
-    means = [mean_state(each.states, LONGEST) if each.states else None for each in candidates]
+    means = [_mean_state(each.states) if each.states else None for each in candidates]
     found = []
     for one, other in combinations(range(len(candidates)), 2):
         if _cosine(means[one], means[other]) < LEAST_COSINE:
@@ -262,6 +263,11 @@ def _near(candidates: Sequence[DatedText]) -> list[tuple[int, int]]:
             is_ordered = candidates[one].at < candidates[other].at
             found.append((one, other) if is_ordered else (other, one))
     return found
+
+
+@lru_cache(REMEMBERED)
+def _mean_state(states: bytes) -> Floats | None:
+    return mean_state(states, LONGEST)
 
 
 def _cosine(one: Floats | None, other: Floats | None) -> float:

@@ -31,6 +31,9 @@ MOST_SENTENCES = 12
 LONGEST = 4_000
 """Characters of a text that are looked at, and the most tokens: a character is seldom more than one."""
 
+REMEMBERED = 256
+"""Texts that stay read, since what is near one question is near the next: some 30 kB each."""
+
 _AHEAD = 6
 """Characters that a piece may lie ahead of where the one before it ended."""
 
@@ -108,13 +111,24 @@ def statements_of(text: str, packed: bytes | None, spell: Spell | None) -> State
     if not packed or spell is None:
         read = _read(text)
         return Statements(read, (None,) * len(read))
+    return _with_kept_states(text, packed, spell)
+
+
+@lru_cache(REMEMBERED)
+def _with_kept_states(text: str, packed: bytes, spell: Spell) -> Statements:
     return _with_states(text, *unpacked(packed, LONGEST), spell)
 
 
-def _with_states(text: str, pieces: NDArray[np.int32], rows: Floats, spell: Spell) -> Statements:
+def _with_states(
+    text: str,
+    pieces: NDArray[np.int32],
+    rows: Floats,
+    spell: Spell,
+    read: tuple[Sentence, ...] = (),
+) -> Statements:
     shown = normalize("NFKC", text[:LONGEST])
     starts = _starts(shown, spell(pieces.tolist()))
-    read = _read(text, tuple(starts) if _UNSPACED.search(shown) else ())
+    read = read or _read(text, tuple(starts) if _UNSPACED.search(shown) else ())
     return Statements(read, tuple(_states(shown, read, starts, rows)))
 
 
@@ -127,10 +141,7 @@ def whole_of(
         return Statements((), ())
     if not packed or spell is None:
         return Statements((whole,), (None,))
-    pieces, rows = unpacked(packed, LONGEST)
-    shown = normalize("NFKC", text[:LONGEST])
-    starts = _starts(shown, spell(pieces.tolist()))
-    return Statements((whole,), tuple(_states(shown, (whole,), starts, rows)))
+    return _with_states(text, *unpacked(packed, LONGEST), spell, (whole,))
 
 
 @lru_cache(64)

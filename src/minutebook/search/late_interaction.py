@@ -12,7 +12,6 @@ by the model of English. The second is compared with English questions alone.
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from minutebook.search.binary_codes import rotated
 Floats = NDArray[np.float32]
 Signs = NDArray[np.uint8]
 Pieces = NDArray[np.uint8]
+Places = NDArray[np.int64]
 
 FORM, EARLIER_FORM = "signs 2", "signs 1"
 """Names how states are packed, now and in earlier releases, whose states are read, too, and made again."""
@@ -238,21 +238,19 @@ class Question:
 
         0 for a text without a token.
         """
-        texts = [_sections(each) for each in packed]
-        ones, late = np.ones(len(packed), np.float32), self._asked.late([own for own, _ in texts])
+        own, english = _joined(packed)
+        ones, late = np.ones(len(packed), np.float32), self._asked.late(own)
         scores = np.dot(OTHER_SCORE, [ones, late, cosines])
         if self._english is not None:
-            both = [len(pieces) > 0 for _, (pieces, _) in texts]
-            of_english = self._english.late([english for _, english in texts])
+            of_english = self._english.late(english)
             scored_both = np.dot(ENGLISH_SCORE, [ones, late, of_english, cosines])
-            scores = np.where(both, scored_both, scores)
-        holds = [len(pieces) > 0 for (pieces, _), _ in texts]
-        scored: Floats = np.where(holds, scores, 0).astype(np.float32)
+            scores = np.where(english.counts > 0, scored_both, scores)
+        scored: Floats = np.where(own.counts > 0, scores, 0).astype(np.float32)
         return scored
 
     def late(self, packed: Sequence[bytes]) -> Floats:
         """Compare packed texts token by token, shape (texts,), in about [0, 1]; 0 for one without a token."""
-        return self._asked.late([_unpack(each) for each in packed])
+        return self._asked.late(_joined(packed)[0])
 
     def best_part(self, packed: bytes, tokens: int) -> tuple[float, float]:
         """Return where the run of about `tokens` tokens that matches best begins and ends, as shares of a packed text.
@@ -280,21 +278,21 @@ class _AskedTokens:
         signs: Floats = np.where(self._rows >= 0, np.float32(1), np.float32(-1))
         return self._pieces, signs / np.float32(np.sqrt(max(1, signs.shape[1])))
 
-    def late(self, texts: Sequence[tuple[Pieces, Signs]]) -> Floats:
-        """Compare texts of pieces and signs token by token, shape (texts,).
+    def late(self, texts: "_JoinedTexts") -> Floats:
+        """Compare texts token by token, shape (texts,).
 
         A token's weight falls with how many of these texts hold its piece, and with how frequent
         the piece is in general where these are few.
         """
-        if not len(self._pieces) or not any(len(pieces) for pieces, _ in texts):
-            return np.zeros(len(texts), np.float32)
+        if not len(self._pieces) or not len(texts.signs):
+            return np.zeros(len(texts.counts), np.float32)
         weights = self._weights(texts)
         heavy = weights >= _LEAST_SHARE * weights.max()
         weights = weights[heavy] / weights[heavy].sum()
-        best = np.zeros((len(texts), len(weights)), np.float32)
-        for owners, starts, signs in _stretches([signs for _, signs in texts]):
-            some = np.maximum.reduceat(_cosines(self._rows[heavy], signs), starts, axis=0)
-            best[owners] = np.maximum(best[owners], some)
+        best = np.zeros((len(texts.counts), len(weights)), np.float32)
+        for some, owners, starts in texts.stretches():
+            cosines = _cosines(self._rows[heavy], texts.signs[some])
+            best[owners] = np.maximum(best[owners], np.maximum.reduceat(cosines, starts, axis=0))
         # `@` would report what a kernel computes in lanes that it does not use.
         scores: Floats = np.dot(best, weights)
         return scores
@@ -314,47 +312,64 @@ class _AskedTokens:
         )
         padded = np.vstack([best, np.full((_STEPS - 1, best.shape[1]), -1, np.float32)])
         runs = np.max([padded[at : at + len(best)] for at in range(_STEPS)], axis=0)
-        weights = self._weights([(pieces, signs)])
+        weights = self._weights(_JoinedTexts(np.array([len(pieces)]), pieces, signs))
         first = int((np.maximum(runs, 0) @ weights).argmax()) * step
         return first / len(signs), min(1.0, (first + tokens) / len(signs))
 
-    def _weights(self, texts: Sequence[tuple[Pieces, Signs]]) -> Floats:
+    def _weights(self, texts: "_JoinedTexts") -> Floats:
         """Return the weights of the question's tokens, shape (tokens,), sum 1."""
-        holds = np.zeros((len(texts), len(self._pieces)), np.bool_)
-        for owners, starts, pieces in _stretches([pieces for pieces, _ in texts]):
-            own = pieces.astype("<u4") @ _PLACES
+        holds = np.zeros((len(texts.counts), len(self._pieces)), np.bool_)
+        for some, owners, starts in texts.stretches():
+            own = texts.pieces[some].astype("<u4") @ _PLACES
             holds[owners] |= np.logical_or.reduceat(own[:, None] == self._pieces, starts, axis=0)
         held = holds.sum(axis=0)
         expected = np.minimum(1, TOKENS_OF_A_TEXT * np.exp(-self._surprise))
-        rareness = np.log((len(texts) + PRIOR + 1) / (held + PRIOR * expected + 0.5))
+        rareness = np.log((len(texts.counts) + PRIOR + 1) / (held + PRIOR * expected + 0.5))
         weights = np.maximum(rareness, 0) ** self._exponent + _LEAST_WEIGHT
         scaled: Floats = (weights / weights.sum()).astype(np.float32)
         return scaled
 
 
-def _stretches(texts: Sequence[Signs]) -> Iterator[tuple[list[int], list[int], Signs]]:
-    """Yield the rows of texts, at most _STRETCH at once: the indices of the texts, their starts, the rows.
+@dataclass(frozen=True, slots=True)
+class _JoinedTexts:
+    """The tokens of texts by one model, one text behind another; `counts` (texts,) has how many each has."""
 
-    A longer text is in several stretches, once in each.
-    """
-    owners: list[int] = []
-    parts: list[Signs] = []
-    room = _STRETCH
-    for owner, rows in enumerate(texts):
-        while len(rows):
-            owners.append(owner)
-            parts.append(rows[:room])
-            rows = rows[room:]
-            room -= len(parts[-1])
-            if not room:
-                yield owners, _starts(parts), np.concatenate(parts)
-                owners, parts, room = [], [], _STRETCH
-    if parts:
-        yield owners, _starts(parts), np.concatenate(parts)
+    counts: Places
+    pieces: Pieces
+    signs: Signs
+
+    def stretches(self) -> Iterator[tuple[slice, Places, Places]]:
+        """Yield runs of tokens, at most _STRETCH each: the places, the texts that have some of them, and where each begins there.
+
+        A longer text is in several runs, once in each.
+        """
+        owners = np.flatnonzero(self.counts)
+        ends = np.cumsum(self.counts[owners])
+        starts = ends - self.counts[owners]
+        for at in range(0, len(self.signs), _STRETCH):
+            some = slice(np.searchsorted(ends, at, "right"), np.searchsorted(starts, at + _STRETCH))
+            yield slice(at, at + _STRETCH), owners[some], np.maximum(starts[some] - at, 0)
 
 
-def _starts(parts: Sequence[Signs]) -> list[int]:
-    return [0, *accumulate(map(len, parts[:-1]))]
+def _joined(packed: Sequence[bytes]) -> tuple[_JoinedTexts, _JoinedTexts]:
+    """Return the tokens of texts by the model of every language, and those of the texts in English by that of English."""
+    headers = [_read_header(each) for each in packed]
+    width = max((width for _, width, _, _ in headers), default=0)
+    counts = np.array([each[2:] for each in headers], np.int64).reshape(-1, 2)
+    parts: tuple[list[bytes], ...] = ([], [], [], [])
+    for each, (start, _, own, english) in zip(packed, headers, strict=True):
+        for place, size in enumerate((own * _PIECE_BYTES, own * width, english * _PIECE_BYTES)):
+            parts[place].append(each[start : start + size])
+            start += size
+        parts[3].append(each[start : start + english * width])
+
+    def texts(model: int) -> _JoinedTexts:
+        total = int(counts[:, model].sum())
+        pieces, signs = (np.frombuffer(b"".join(each), np.uint8) for each in parts[2 * model :][:2])
+        shaped = pieces.reshape(total, _PIECE_BYTES), signs.reshape(total, width)
+        return _JoinedTexts(counts[:, model], *shaped)
+
+    return texts(0), texts(1)
 
 
 def _cosines(rows: Floats, signs: NDArray[np.uint8]) -> Floats:
@@ -382,18 +397,8 @@ def _telling(surprise: Floats) -> NDArray[np.bool_]:
 
 def _unpack(packed: bytes) -> tuple[Pieces, Signs]:
     """Return the pieces (tokens, 3) and signs (tokens, d / 8) of a text as they are kept; no bytes, no tokens."""
-    return _sections(packed)[0]
-
-
-def _sections(packed: bytes) -> tuple[tuple[Pieces, Signs], tuple[Pieces, Signs]]:
-    """Return the pieces and signs of a text by the model of every language, and by that of English, none if it is not in English."""
-    start, width, count, english = _read_header(packed)
-    kept = np.frombuffer(packed, np.uint8)
-    own, other = count * (_PIECE_BYTES + width), english * (_PIECE_BYTES + width)
-    return (
-        _section(kept[start : start + own], count, width),
-        _section(kept[start + own : start + own + other], english, width),
-    )
+    own, _ = _joined([packed])
+    return own.pieces, own.signs
 
 
 def _read_header(packed: bytes) -> tuple[int, int, int, int]:
@@ -405,8 +410,3 @@ def _read_header(packed: bytes) -> tuple[int, int, int, int]:
         return _EARLIER_HEADER.size, width, count, 0
     _, width, count, english = _HEADER.unpack_from(packed)
     return HEAD, width, count, english
-
-
-def _section(kept: NDArray[np.uint8], count: int, width: int) -> tuple[Pieces, Signs]:
-    middle = _PIECE_BYTES * count
-    return kept[:middle].reshape(count, _PIECE_BYTES), kept[middle:].reshape(count, width)

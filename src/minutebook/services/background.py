@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import EmbeddingError, MinutebookError, StoreClosed, StoreError
-from minutebook.domain.reason import of_system
+from minutebook.domain.reason import count_of, of_system
 from minutebook.embedding import Embedding
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.jobs import INTERVAL, Job, JobRuns, stopping

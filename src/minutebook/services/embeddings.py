@@ -31,7 +31,7 @@ from minutebook.embedding.protocol import Model
 from minutebook.embedding.service import Embedding, State
 from minutebook.language.judged_vectors import Judgement, chances
 from minutebook.search.calibration import rescaled_cosine
-from minutebook.search.late_interaction import EARLIER_FORM, FORM, Question
+from minutebook.search.late_interaction import EARLIER_FORM, FORM, Question, whole
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.services.access.visibility import View
 from minutebook.store.named_locks import NamedLocks
@@ -114,13 +114,7 @@ class QueryEmbedding:
 class Embeddings:
     """Embed texts and keep their vectors and token states in the store."""
 
-    def __init__(
-        self,
-        store: Store,
-        embedding: Embedding,
-        wait: float,
-        locks: NamedLocks,
-    ) -> None:
+    def __init__(self, store: Store, embedding: Embedding, wait: float, locks: NamedLocks) -> None:
         self._store = store
         self._embedding = embedding
         self._timeout = wait
@@ -232,6 +226,17 @@ class Embeddings:
             for space in (*(each for each, _ in self.earlier_spaces(of, organization)), own):
                 found |= self._store.token_states(of, organization, ids, space)
         return found
+
+    def states_of(self, records: Iterable[TextRecord]) -> dict[tuple[str, str], bytes]:
+        """Return the undamaged token states of those records that have any, by organization and id."""
+        ids: dict[tuple[type[TextRecord], str], list[str]] = {}
+        for each in records:
+            ids.setdefault((type(each), each.organization), []).append(each.id)
+        return {
+            (organization, id): packed
+            for (of, organization), some in ids.items()
+            for id, packed in whole(self.token_states(of, organization, some)).items()
+        }
 
     @property
     def state(self) -> State:

@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller, Progress
 from minutebook.domain.errors import Conflict, StoreError
 from minutebook.domain.records import SYSTEM_ORGANIZATION
 from minutebook.services.access.visibility import Clock
-from minutebook.store.sql.marks import ProgramMarks
+from minutebook.store.sql.change_feed import ProgramMarks
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.features.citations.verdicts import Citations
 from minutebook.services.search.hit_notes import HitNote
-from minutebook.store.sql.marks import ProgramMarks
+from minutebook.store.sql.change_feed import ProgramMarks
 from tests.features.citations.repositories import committed
 from tests.world import NOON, Opener, World
 

@@ -103,7 +103,7 @@ _TIED = re.compile(
 def test_each_statement_says_whose_rows_it_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from minutebook.store.sql.marks import ProgramMarks
+    from minutebook.store.sql.change_feed import ProgramMarks
     from tests.features.citations.samples import write_citations
     from tests.features.recall_log.samples import write_recalls
     from tests.features.tidying.samples import write_suggestions

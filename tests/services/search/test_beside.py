@@ -18,7 +18,6 @@ OTHERS = [f"The fish market in the harbour sells {fish} on Saturdays." for fish 
 @pytest.fixture
 def few_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signals, "COMPARED", 5)
-    monkeypatch.setattr(signals, "BESIDE", 2)
 
 
 def in_session(world: World, session: str) -> World:

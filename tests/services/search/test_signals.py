@@ -5,6 +5,7 @@ import pytest
 from minutebook.domain.errors import InvalidInput
 from minutebook.search.calibration import UNRELATED_COSINE
 from minutebook.search.fusion import Signal
+from minutebook.services.search import signals
 from minutebook.services.search.signals import Key, Signals
 
 
@@ -57,3 +58,18 @@ def test_the_best_are_those_of_the_best_fused_scores() -> None:
     assert found.best(2, {Signal.LEXICAL: 1.0}) == {key("c")}
     with pytest.raises(InvalidInput, match="above zero"):
         Signals(found.vector, {key("d"): 1.0}).best(1, {Signal.VECTOR: 0.0})
+
+
+def test_what_other_sources_compared_before_leaves_room_for_the_better_and_the_first_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(signals, "LEAST_COMPARED", 1)
+    cosines = {key("low"): 0.4, key("high"): 0.6, key("lower"): 0.3}
+    found = Signals(cosines, {}, unrelated=0.1)
+    rivals = Signals({key(f"r{n}"): 0.5 for n in range(3)}, {}, unrelated=0.1)
+    assert found.promising(found.keys(), 3, rivals) == [*found.keys()]
+    rivals.late = dict.fromkeys(rivals.keys(), 0.5)
+    assert found.promising(found.keys(), 3, rivals) == [key("high")]
+    assert found.promising(found.keys(), 5, rivals) == [key("high"), key("low")]
+    better = Signals(dict.fromkeys(rivals.keys(), 0.9), {}, late=rivals.late, unrelated=0.1)
+    assert found.promising(found.keys(), 3, better) == [key("high")]

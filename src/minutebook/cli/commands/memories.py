@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.added_options import added_options
-from minutebook.cli.filters import memory_filters
+from minutebook.cli.filters import memory_filters, time_given
 from minutebook.cli.ids import any_id, memory_id
 from minutebook.cli.keyboard import confirm, edited
 from minutebook.cli.opening import opened, opened_or_made, scope_here
@@ -22,13 +22,12 @@ from minutebook.cli.terminal import (
     text_given,
     through,
 )
-from minutebook.cli.times import time_given
 from minutebook.domain.caller import FolderScope
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin, by_whom
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import (
     Memory,
     MemoryType,

@@ -49,8 +49,8 @@ def export_schema(options: dict[str, str], contract: str | None, format: str) ->
 
     Where none is named it is that of the setting `contract`.
     """
+    from minutebook.contracts.answers import written
     from minutebook.contracts.registry import CONTRACTS, opened
-    from minutebook.contracts.written import written
 
     contract = contract or load(options).contract
     if not contract:

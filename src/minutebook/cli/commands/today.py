@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from minutebook.cli.filters import time_given
 from minutebook.cli.opening import opened, scope_here
 from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
-from minutebook.cli.times import time_given
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic, grouped
 from minutebook.domain.errors import InvalidInput
 from minutebook.operations.day import day

@@ -10,8 +10,8 @@ from minutebook.cli.opening import opened, opened_here, settings_of
 from minutebook.cli.printing import say, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.config import Settings
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreDamaged
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Kind
 from minutebook.feature import loaded
 from minutebook.operations import upkeep as operations

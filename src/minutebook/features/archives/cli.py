@@ -14,8 +14,8 @@ from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import counted, identity
 from minutebook.config import load
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Kind
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.server.logs import log_to_stderr

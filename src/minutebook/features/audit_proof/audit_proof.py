@@ -16,7 +16,7 @@ from minutebook.features.audit_proof.head_signatures import Signatures
 from minutebook.features.audit_proof.last_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
 from minutebook.features.audit_proof.trail_key import fits
 from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.services.access.chain import break_among, entries_of, head_of
+from minutebook.services.access.audit import break_among, entries_of, head_of
 from minutebook.services.access.visibility import seen_by
 from minutebook.store.protocol import Snapshot, Store
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.filters import time_given
 from minutebook.cli.ids import any_id
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import check_begun, opened, opened_here, settings_of
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, entry_line, identity
-from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Head
 from minutebook.features.audit_proof import operations
 from minutebook.features.audit_proof.head_signatures import Signed

@@ -10,7 +10,7 @@ from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import opened_if_begun
 from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 from minutebook.features.citations import operations
 from minutebook.features.citations.checking import CheckReport, CodeCheck
 from minutebook.features.citations.cited import CitationVerdict, Judged

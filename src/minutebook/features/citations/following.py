@@ -8,7 +8,7 @@ from typing import Any
 from minutebook.domain.caller import Caller
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.protocol import Tended
-from minutebook.store.sql.marks import ProgramMarks
+from minutebook.store.sql.change_feed import ProgramMarks
 from minutebook.store.values import Change
 
 BATCH, BATCH_SECONDS = 200, 0.2

@@ -14,8 +14,8 @@ from minutebook.cli.printing import echo, fields_of, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.caller import in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Project
 from minutebook.features.code import operations
 from minutebook.features.code.operations import IndexedProject

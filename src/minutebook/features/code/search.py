@@ -1,7 +1,7 @@
 """Find code: by meaning and by words, definitions first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
@@ -12,20 +12,16 @@ from minutebook.domain.sources import Source
 from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
 from minutebook.features.code.references import below, references_in
 from minutebook.features.code.rerank import Sight, is_named, rerank
-from minutebook.search.answerability import (
-    LIKELY_FROM,
-    Judgement,
-    judge_code,
-)
+from minutebook.search.answerability import LIKELY_FROM, Judgement, judge_code
 from minutebook.search.fusion import Fused, FusedHit, Signal, minmax
-from minutebook.search.text import TextQuery, length_in_words, parse_query, words
+from minutebook.search.text import length_in_words, words
 from minutebook.search.verdict import Verdict, verdict_of
 from minutebook.services.access.visibility import View
 from minutebook.services.embeddings import QueryEmbedding
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.recall import Selection
-from minutebook.services.search.signals import Key, Retriever, Scores, Signals
+from minutebook.services.search.signals import Asked, Key, Retriever, Scores, Signals
 
 CANDIDATES = 100
 """How many each of the vector and the lexical signal propose."""
@@ -125,10 +121,10 @@ class CodeSearch:
         views: list[View],
         weights: Mapping[Signal, float],
     ) -> list[FoundCode]:
-        embedding, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
-        if embedding is not None:
+        asked = self._signals.ask(query, caller, CodeChunk)
+        if (embedding := asked.embedding) is not None:
             embedding = embedding.less_mean(MEAN_PART)
-        signals, measured = self._gathered(views, embedding, parsed)
+        signals, measured = self._gathered(views, replace(asked, embedding=embedding))
         fused = Fused(signals.found(), weights)
         # All are ranked by what they are called; only the best are read whole.
         named = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
@@ -153,24 +149,18 @@ class CodeSearch:
                 found.append(FoundCode(chunks[key], score, hit, relevance))
         return found[:limit]
 
-    def _gathered(
-        self, views: list[View], embedding: QueryEmbedding | None, query: TextQuery
-    ) -> tuple[Signals, Signals]:
+    def _gathered(self, views: list[View], asked: Asked) -> tuple[Signals, Signals]:
         """Return the signals with their missing cosines estimated, and those that were measured."""
-        signals, measured = Signals(None, {}), self._signals.nothing(embedding, CodeChunk)
+        signals, measured = Signals(None, {}), self._signals.nothing(asked.embedding, CodeChunk)
         for view in views:
-            found = self._signals.gather(CodeChunk, [view], embedding, query, CANDIDATES)
+            found = self._signals.gather(CodeChunk, [view], asked, CANDIDATES)
             measured.add(found)
             found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
             signals.add(found)
         return signals, measured
 
     def _judged(
-        self,
-        query: str,
-        embedding: QueryEmbedding | None,
-        measured: Signals,
-        views: list[View],
+        self, query: str, embedding: QueryEmbedding | None, measured: Signals, views: list[View]
     ) -> Judgement[Key]:
         """Judge whether the question is answered. A model with no known mean question gives no sure verdict."""
         if embedding is None:
@@ -199,11 +189,7 @@ class CodeSearch:
         ]
 
     def _selected(
-        self,
-        caller: Caller,
-        project: str | None,
-        language: str | None,
-        path: str | None = None,
+        self, caller: Caller, project: str | None, language: str | None, path: str | None = None
     ) -> list[View]:
         conditions = {}
         if language is not None:

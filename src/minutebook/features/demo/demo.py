@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from minutebook.cli.printing import echo, style
 from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 from minutebook.feature import features
 from minutebook.launch import module_command
 

@@ -6,9 +6,9 @@ from minutebook.cli.opening import check_begun, opened_here, settings_of
 from minutebook.cli.printing import echo, warn
 from minutebook.cli.progress import interruptible
 from minutebook.cli.terminal import identity
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Kind
 from minutebook.server.logs import log_to_stderr
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from minutebook.config import Settings
 from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:

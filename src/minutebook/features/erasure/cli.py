@@ -11,8 +11,8 @@ from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, short, style
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Kind, Record
 
 if TYPE_CHECKING:

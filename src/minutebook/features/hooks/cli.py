@@ -12,10 +12,9 @@ from minutebook.cli.opening import check_begun, connected_to, server_named, sett
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import as_json, identity
 from minutebook.disk.room import no_room_in
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import age_of
-from minutebook.domain.reason import must_be_one_of
+from minutebook.domain.reason import count_of, must_be_one_of
 from minutebook.features.hooks import log
 from minutebook.features.hooks.early_hook import CLIENTS
 from minutebook.features.hooks.settings import HookSettings

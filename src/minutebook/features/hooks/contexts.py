@@ -11,8 +11,8 @@ from unicodedata import east_asian_width
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.instants import age_of
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Decision, Memory, MemoryType, Record, Status, Turn
 from minutebook.domain.sources import Source
 from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits

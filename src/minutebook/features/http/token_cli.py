@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.filters import instant_given, span_given
 from minutebook.cli.ids import one_meant
 from minutebook.cli.opening import opened, opened_or_made
 from minutebook.cli.printing import echo, fields_of, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, one_of
-from minutebook.cli.times import instant_given, span_given
 from minutebook.config import load
 from minutebook.domain.ids import id_of
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token

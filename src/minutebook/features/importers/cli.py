@@ -15,8 +15,8 @@ from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import count_of
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.printing import echo
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 from minutebook.features.importers.cli import found_here, report_lines, report_of, usual_place
 from minutebook.features.importers.sources import claude_code_memory, instructions
 from minutebook.features.importers.sources.reading.files import ImportSource

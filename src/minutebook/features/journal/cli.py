@@ -12,8 +12,8 @@ from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import as_json, as_shown, identity, through
-from minutebook.domain.counts import count_of
 from minutebook.domain.origin import by_whom
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import SCORES, Summary, Turn
 from minutebook.operations import journal as operations
 from minutebook.operations.journal import Titled

@@ -12,13 +12,11 @@ from minutebook.domain.sources import Source
 from minutebook.features.ledger.lineage import scoped_target
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, fuse
-from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import View
-from minutebook.services.embeddings import QueryEmbedding
 from minutebook.services.search.doubt import note_doubt, note_empty
+from minutebook.services.search.recall import Candidates
 from minutebook.services.search.signals import Asked, Key, Retriever, Signals
-from minutebook.services.search.sources import Candidates
 
 CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""
@@ -93,9 +91,8 @@ class DecisionSearch:
         """
         classes = (Decision, Proposal) if mode is DecisionMode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
-        embedding = self._signals.embed(query, caller, Decision)
-        parsed = parse_query(query)
-        found = self._candidates(caller, embedding, parsed, classes)
+        asked = self._signals.ask(query, caller, Decision)
+        found = self._candidates(caller, asked, classes)
         signals = found.signals
         views = list(self._store.seen_by(caller))
         looked_through: dict[type[TextRecord], list[View]] = dict.fromkeys(classes, views)
@@ -120,7 +117,7 @@ class DecisionSearch:
 
     def candidates(self, caller: Caller, asked: Asked, at: datetime | None) -> Candidates:
         """Return the signals of the decisions that hold (`at` None: now), to be ranked with other records."""
-        found = self._candidates(caller, asked.embedding, asked.parsed)
+        found = self._candidates(caller, asked)
         active = {
             key: record
             for key, record in found.records.items()
@@ -141,8 +138,7 @@ class DecisionSearch:
     def _candidates(
         self,
         caller: Caller,
-        embedding: QueryEmbedding | None,
-        query: TextQuery,
+        asked: Asked,
         classes: Iterable[type[Decision | Proposal]] = (Decision,),
     ) -> _DecisionSignals:
         """Return the best of each signal, each with its cosine, and the active decisions they lead to.
@@ -151,40 +147,30 @@ class DecisionSearch:
         active.
         """
         self._ledgers.sync_visible(caller)
-        total = _DecisionSignals(self._signals.nothing(embedding), {}, {})
+        total = _DecisionSignals(self._signals.nothing(asked.embedding), {}, {})
         for view in self._store.seen_by(caller):
             for of in classes:
-                self._add(view, of, embedding, query, total)
+                self._add(view, of, asked, total)
         return total
 
     def _add(
-        self,
-        view: View,
-        of: type[Decision | Proposal],
-        embedding: QueryEmbedding | None,
-        query: TextQuery,
-        total: _DecisionSignals,
+        self, view: View, of: type[Decision | Proposal], asked: Asked, total: _DecisionSignals
     ) -> None:
-        if not view.read_ids(of, (), 1):
+        if not view.count(of):
             return
-        found = self._gather(view, of, embedding, query, total)
+        found = self._gather(view, of, asked, total)
         if of is Decision and _count_active(found) < ENOUGH:
             here = view.narrowed(status=DecisionStatus.ACTIVE)
-            found += self._gather(here, of, embedding, query, total)
+            found += self._gather(here, of, asked, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
                 self._credit_truths(view, record, total)
 
     def _gather(
-        self,
-        view: View,
-        of: type[Decision | Proposal],
-        embedding: QueryEmbedding | None,
-        query: TextQuery,
-        total: _DecisionSignals,
+        self, view: View, of: type[Decision | Proposal], asked: Asked, total: _DecisionSignals
     ) -> list[Decision | Proposal]:
         """Add the candidates of each signal in a place, each with its cosine; return the records."""
-        found = self._signals.gather(of, [view], embedding, query, CANDIDATES)
+        found = self._signals.gather(of, [view], asked, CANDIDATES)
         records = self._signals.read(of, [view], found.keys())
         total.records |= records
         total.signals.add(found.among(records))

@@ -17,8 +17,8 @@ from minutebook.cli.terminal import home_option
 from minutebook.config import Settings
 from minutebook.config.subjects import scheme_of
 from minutebook.domain.caller import Progress
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreBusy
+from minutebook.domain.reason import count_of
 from minutebook.feature import loaded
 from minutebook.server.logs import log_to_stderr
 

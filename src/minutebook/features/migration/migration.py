@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from minutebook.domain.caller import Progress
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Record
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock

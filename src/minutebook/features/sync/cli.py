@@ -11,8 +11,8 @@ from minutebook.cli.printing import say, style
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import count_of
 from minutebook.services.intake import Outcome
 
 if TYPE_CHECKING:

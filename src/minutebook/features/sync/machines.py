@@ -13,7 +13,6 @@ from minutebook.app import App
 from minutebook.disk.atomic_file import replacing
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import (
     InvalidArchive,
     InvalidInput,
@@ -22,7 +21,7 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.json_lines import json_line
-from minutebook.domain.reason import of_system
+from minutebook.domain.reason import count_of, of_system
 from minutebook.domain.records import Decision, Key, Kind
 from minutebook.domain.trust.trail import ERASE
 from minutebook.domain.writing.decision_drafts import is_erased_decision

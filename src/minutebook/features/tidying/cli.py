@@ -11,8 +11,8 @@ from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import Commands, as_json, as_shown, identity
-from minutebook.domain.counts import count_of
 from minutebook.domain.origin import by_whom
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Decision, Memory, Proposal, Record, Summary
 from minutebook.features.tidying import operations
 from minutebook.features.tidying.findings import WAITING, State, Topic

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 from minutebook.features.tidying.operations import tidy_state
 from minutebook.services.maintenance.doctor import Check, Finding
 

@@ -7,7 +7,6 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import Project, ProjectCommit
 from minutebook.features.why.commit_texts import asks_for_commits, is_like, shown
 from minutebook.search.fusion import Fused, Signal
-from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import View
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.signals import Retriever
@@ -46,24 +45,18 @@ class CommitSearch:
         found = self.best(caller, views, query, COMPARED)
         return [each.record.sha for each in found if isinstance(each.record, ProjectCommit)]
 
-    def best(
-        self,
-        caller: Caller,
-        views: Sequence[View],
-        query: str,
-        limit: int,
-    ) -> list[Ranked]:
+    def best(self, caller: Caller, views: Sequence[View], query: str, limit: int) -> list[Ranked]:
         """Rank the commits of some views."""
         views = [view for view in views if view.read_ids(ProjectCommit, (), 1)]
         if not views:
             return []
-        embedding, parsed = self._signals.embed(query, caller, ProjectCommit), parse_query(query)
+        asked = self._signals.ask(query, caller, ProjectCommit)
         is_asked_for = asks_for_commits(query)
-        found = self._signals.nothing(embedding)
+        found = self._signals.nothing(asked.embedding)
         for view in views:
-            own = self._signals.propose(ProjectCommit, view, embedding, parsed, CANDIDATES)
+            own = self._signals.propose(ProjectCommit, view, asked, CANDIDATES)
             own.keep(own.best(COMPARED))
-            self._signals.complete(ProjectCommit, view, embedding, own)
+            self._signals.complete(ProjectCommit, view, asked, own)
             if own.vector is not None:
                 # What has no vector yet may be about anything that shares a word with it.
                 own.keep(own.vector)

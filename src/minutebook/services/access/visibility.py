@@ -110,12 +110,7 @@ class View:
         return record
 
     def find(
-        self,
-        of: type[R],
-        *,
-        order: Sequence[str] = (),
-        limit: int | None = None,
-        offset: int = 0,
+        self, of: type[R], *, order: Sequence[str] = (), limit: int | None = None, offset: int = 0
     ) -> list[R]:
         """Return the records, sorted by the fields of `order`, then by id."""
         if _is_edge(of):
@@ -443,6 +438,10 @@ class Records:
     def sequence(self, organization: str) -> int:
         """Return the sequence of the organization's latest change, 0 when there is none."""
         return self._store.sequence(organization)
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """Have all that this thread reads be of one moment, but for what it writes: see `Database.one_moment`."""
+        return self._store.database.one_moment()
 
     # Writing
 

@@ -8,11 +8,11 @@ from threading import Lock
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreClosed
 from minutebook.domain.filters import default_organization
 from minutebook.domain.listed import SummaryPage
 from minutebook.domain.origin import answers_for
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.writing.turns import Session
 from minutebook.services.access.audit import EVERYTHING

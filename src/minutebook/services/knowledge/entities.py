@@ -10,7 +10,7 @@ from minutebook.domain.listed import Direction, EntityNeighbourhood
 from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Relation
 from minutebook.domain.trust.acts import RELATE
-from minutebook.search.communities import communities
+from minutebook.search.pagerank import communities
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions

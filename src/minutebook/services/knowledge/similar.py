@@ -118,12 +118,9 @@ class SimilarMemories:
         found = () if near is None else _alike(near, LEAST_ABOUT, LEAST_RELATED)
         return [each.memory for each in found]
 
-    def states_of(self, memories: Sequence[Memory]) -> dict[str, bytes]:
-        """Return the token states of memories of one organization by id, of those that have any."""
-        if not memories:
-            return {}
-        ids = [each.id for each in memories]
-        return whole(self._embeddings.token_states(Memory, memories[0].organization, ids))
+    def states_of(self, memories: Sequence[Memory]) -> dict[tuple[str, str], bytes]:
+        """Return the token states of memories that have any, by organization and id."""
+        return self._embeddings.states_of(memories)
 
     def pairs(self, caller: Caller, limit: int, offset: int = 0) -> tuple[list[Pair], int]:
         """Look through a page of the memories that hold now, newest first, for pairs of similar ones.

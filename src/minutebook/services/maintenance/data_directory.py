@@ -15,7 +15,7 @@ from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason, cause_of
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite.encryption import IN_USE, key_of
-from minutebook.store.sqlite.exclusive import exclusive_access
+from minutebook.store.sqlite.missing_database import exclusive_access
 
 ARCHIVE = ".jsonl"
 """How the name of an archive ends."""

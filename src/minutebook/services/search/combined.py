@@ -17,6 +17,7 @@ from minutebook.search.answerability import POSSIBLE_FROM
 from minutebook.search.fusion import FusedHit, Signal, z_normalise
 from minutebook.search.passages import count_tokens
 from minutebook.services.access.provenance import attribute, written
+from minutebook.services.access.visibility import Records
 from minutebook.services.search.doubt import LookedThrough, note_doubt, note_empty
 from minutebook.services.search.hit_notes import HitNotes, Notes, is_told_last
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
@@ -113,12 +114,14 @@ class CombinedRecall:
 
     def __init__(
         self,
+        store: Records,
         recall: Recall,
         newest: NewestFirst,
         passages: Passages,
         notes: HitNotes,
         listed: Sequence[ListedSource] = (),
     ) -> None:
+        self._store = store
         self._recall = recall
         self._newest = newest
         self._passages = passages
@@ -188,7 +191,9 @@ class CombinedRecall:
             if has_behind
             else tokens
         )
-        ranking = self._texts(caller, query, limit, weights, texts, selection, left)
+        # Other threads write what listed sources and notes wait for, so that these read as it is by then.
+        with self._store.one_moment():
+            ranking = self._texts(caller, query, limit, weights, texts, selection, left)
         ranked = _merged(ranking.results, listed[False], limit)
         if has_behind or not ranked:
             ranked = _with_behind(ranked, behind)[:limit]

@@ -17,13 +17,13 @@ from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.writing.validity import holds_at
 from minutebook.search.answerability import POSSIBLE_FROM
 from minutebook.search.calibration import CUT, rank_score, relevance, strength_of_cosine
-from minutebook.search.text import TextQuery, parse_query, word_terms
+from minutebook.search.text import TextQuery, word_terms
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.recall import CANDIDATES, Found
-from minutebook.services.search.signals import Key, Retriever, Scores, Signals
+from minutebook.services.search.signals import Asked, Key, Retriever, Scores, Signals
 from minutebook.store.values import Vectors
 
 CHUNK = 500
@@ -102,7 +102,7 @@ class FilteredSearch:
         least = CUT if threshold is None else threshold
         near: Scores = {}
         for view in views:
-            found = self._near(view, embedding, TextQuery(), least)
+            found = self._near(view, Asked("", TextQuery(), embedding), least)
             near |= {key: relevance(found.likeness(key)) for key in found.vector or ()}
         near = self._fitting(views, near, narrowing)
         similarity = {key: chance for key, chance in near.items() if chance >= least}
@@ -173,15 +173,14 @@ class FilteredSearch:
 
         The call notes doubt, and an empty answer.
         """
-        embedding, parsed = self._signals.embed(query, caller, Memory), parse_query(query)
-        total = self._signals.nothing(embedding)
+        asked = self._signals.ask(query, caller, Memory)
+        total = self._signals.nothing(asked.embedding)
         for view in views:
             most = view.count(Memory) if room is None else room
-            if embedding is None:
-                found = self._signals.propose(Memory, view, None, parsed, most)
+            if asked.embedding is None:
+                total.add(self._signals.propose(Memory, view, asked, most))
             else:
-                found = self._near(view, embedding, parsed, CUT, most)
-            total.add(found)
+                total.add(self._near(view, asked, CUT, most))
         judged = self._signals.judged(query, total, {Memory: views})
         every = total.keys()
         scores = {key: round(judged.relevance(key), 2) for key in every}
@@ -205,19 +204,13 @@ class FilteredSearch:
         read = self._read(views, scores)
         return {key: scores[key] for key, memory in read if narrowing.fits_metadata(memory)}
 
-    def _near(
-        self,
-        view: View,
-        embedding: QueryEmbedding,
-        query: TextQuery,
-        least: float,
-        room: int = 0,
-    ) -> Signals:
+    def _near(self, view: View, asked: Asked, least: float, room: int = 0) -> Signals:
         """Return the signals of the memories that hold a word or are nearest; compare the best token by token.
 
         Goes on to further records until their cosine means less relevance than `least`.
         """
-        unrelated, look = self._embeddings.unrelated(Memory), FIRST_LOOK
+        unrelated, look, embedding = self._embeddings.unrelated(Memory), FIRST_LOOK, asked.embedding
+        assert embedding is not None
         while True:
             found = self._signals.nothing(embedding)
             found.vector = self._embeddings.nearest(Memory, view, embedding, look)
@@ -225,10 +218,10 @@ class FilteredSearch:
             if len(found.vector) < look or relevance(strength_of_cosine(last, unrelated)) < least:
                 break
             look *= 4
-        found.lexical = self._signals.matches(Memory, view, query, room) if room else {}
-        found.with_every_word = self._signals.holding_all(Memory, view, query, found.lexical)
+        found.lexical = self._signals.matches(Memory, view, asked.parsed, room) if room else {}
+        found.with_every_word = self._signals.holding_all(Memory, view, asked.parsed, found.lexical)
         others = copy(found)
-        self._signals.complete(Memory, view, embedding, found)
+        self._signals.complete(Memory, view, asked, found)
         found.add(others.among(others.keys() - found.keys()))
         return found
 

@@ -1,6 +1,5 @@
 """Put a revision above the hit that it may revise, and mark the earlier one."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,7 +10,6 @@ from minutebook.language.judged_vectors import LIKELY
 from minutebook.language.revisions import DatedText, Revision, revisions
 from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
-from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
 from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
@@ -61,7 +59,7 @@ class NewestFirst:
         A weak hit that revises an answer is as relevant as that and the chance make it.
         """
         judged = list(islice(_compared(hits), JUDGED))
-        states = self._states(judged)
+        states = self._embeddings.states_of(each.record for each in judged)
         candidates = [
             DatedText(each.record.text, _said_at(each.record), states.get(each.hit.id))
             for each in judged
@@ -106,17 +104,6 @@ class NewestFirst:
         if not (isinstance(one, Memory) and isinstance(other, Memory)):
             return False
         return self._records.are_linked(one, other)
-
-    def _states(self, hits: Sequence[Recalled]) -> dict[Key, bytes]:
-        """Read the token states of hits, of those that have any."""
-        ids: defaultdict[tuple[type[TextRecord], str], list[str]] = defaultdict(list)
-        for each in hits:
-            ids[type(each.record), each.record.organization].append(each.record.id)
-        return {
-            (organization, id): packed
-            for (of, organization), some in ids.items()
-            for id, packed in whole(self._embeddings.token_states(of, organization, some)).items()
-        }
 
 
 def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, Recalled]) -> None:

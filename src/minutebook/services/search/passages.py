@@ -1,6 +1,5 @@
 """The passage of each hit that answers a question, all of them within a budget of tokens."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
@@ -8,15 +7,7 @@ from itertools import accumulate
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
 from minutebook.search.excerpt import matches, sought_terms
-from minutebook.search.late_interaction import whole
-from minutebook.search.passages import (
-    PASSAGE_TOKENS,
-    ROOM,
-    Part,
-    allowance,
-    count_tokens,
-    passage,
-)
+from minutebook.search.passages import PASSAGE_TOKENS, ROOM, Part, allowance, count_tokens, passage
 from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.recall import Recalled
@@ -127,17 +118,11 @@ class Passages:
         self, hits: Sequence[Recalled], asked: Asked, tokens: int, sizes: Mapping[Key, int]
     ) -> dict[Key, Part]:
         """Return the part that answers of each text that is longer than so many tokens."""
-        long: defaultdict[tuple[type[TextRecord], str], list[str]] = defaultdict(list)
-        found: dict[Key, Part] = {}
-        for each in hits:
-            if sizes[each.hit.id] > tokens:
-                long[type(each.record), each.record.organization].append(each.record.id)
-                found[each.hit.id] = _by_words(said(each.record), asked)
-        question = None if asked.embedding is None else asked.embedding.question
-        for (of, organization), ids in long.items() if question is not None else ():
-            for id, packed in whole(self._embeddings.token_states(of, organization, ids)).items():
-                assert question is not None
-                found[organization, id] = question.best_part(packed, tokens)
+        long = [each for each in hits if sizes[each.hit.id] > tokens]
+        found = {each.hit.id: _by_words(said(each.record), asked) for each in long}
+        if asked.embedding is not None and (question := asked.embedding.question) is not None:
+            for key, packed in self._embeddings.states_of(each.record for each in long).items():
+                found[key] = question.best_part(packed, tokens)
         return found
 
 

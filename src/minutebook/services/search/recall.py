@@ -1,10 +1,11 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from heapq import nsmallest
 from itertools import zip_longest
+from typing import Protocol
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DaySpan
@@ -28,13 +29,39 @@ from minutebook.search.fusion import TEXT_WEIGHTS, Fused, FusedHit, Signal
 from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
-from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.doubt import NO_WORD, LookedThrough, note_doubt, note_empty
 from minutebook.services.search.relations import RelationSearch
-from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
-from minutebook.services.search.sources import Candidates, TextSource
+from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Scores, Signals
 from minutebook.services.search.walk import GraphWalk
-from minutebook.store.values import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Records that may answer, the signals of each, and how they were reached.
+
+    `followed` names, by key, the records, now superseded, that matched before this one.
+    """
+
+    signals: Signals
+    records: Mapping[Key, Decision]
+    followed: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+
+
+class TextSource(Protocol):
+    """A source of records that compete with memories in one list, by their signals."""
+
+    @property
+    def source(self) -> Source:
+        """The source as which the records are asked for."""
+
+    @property
+    def of(self) -> type[Decision]:
+        """The class of the records."""
+
+    def candidates(self, caller: Caller, asked: Asked, at: datetime | None) -> Candidates:
+        """Return the records that hold at an instant (None: now) and that the caller may see."""
+
 
 CANDIDATES = 150
 """How many each of the vector and the lexical signal propose."""
@@ -171,12 +198,12 @@ class Recall:
         The call notes doubt, and an empty answer. Raises EmbeddingNotReady.
         """
         embedding = self._embeddings.require_query(query, caller.call.progress)
-        total = self._signals.nothing(embedding)
+        asked, total = Asked(query, TextQuery(), embedding), self._signals.nothing(embedding)
         views = self._current(caller)
         for view in views:
             found = self._signals.nothing(embedding)
             found.vector = self._embeddings.nearest(Memory, view, embedding, max(limit, CANDIDATES))
-            self._signals.complete(Memory, view, embedding, found)
+            self._signals.complete(Memory, view, asked, found)
             total.add(found)
         judged = self._signals.judged(query, total, {Memory: views})
         if (pending := self._embeddings.note_of_pending([Memory], views)) is not None:
@@ -186,11 +213,7 @@ class Recall:
             note_doubt(caller, judged.chance)
         else:
             note_empty(caller, {Memory: views})
-        best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
-        read = self._signals.read(Memory, views, best)
-        ranked = [Found(read[key], scores[key]) for key in best if key in read]
-        attribute(caller, (each.memory for each in ranked))
-        return ranked
+        return self._best(caller, views, scores, limit)
 
     def days_asked_for(self, caller: Caller, query: str, selection: Selection) -> DaySpan | None:
         """Return the days of a question for past events; None of another question, or if the selection names a time."""
@@ -206,11 +229,12 @@ class Recall:
         """Rank memories by BM25 over the words and quoted phrases of the query. The call notes an empty answer."""
         parsed = parse_query(query)
         views = self._current(caller)
-        found = self._found([(view, view.match(Memory, parsed, limit)) for view in views], limit)
-        if not found:
+        scores: Scores = {}
+        for view in views:
+            scores |= self._signals.matches(Memory, view, parsed, limit)
+        if not scores:
             note_empty(caller, {Memory: views}, NO_WORD)
-        attribute(caller, (each.memory for each in found))
-        return found
+        return self._best(caller, views, scores, limit)
 
     def recall(
         self,
@@ -235,9 +259,9 @@ class Recall:
         others = [each for each in self._others if each.source in sources]
         classes = [of for source in sources for of in _CLASSES.get(source, ())]
         classes += [each.of for each in others]
-        embedding = self._signals.embed(query, caller, *classes)
-        asked = Asked(query, parse_query(query), embedding)
-        found = _Gathered(self._signals.nothing(embedding))
+        asked = self._signals.ask(query, caller, *classes)
+        found = _Gathered(self._signals.nothing(asked.embedding))
+        asked = replace(asked, rivals=found.signals)
         if Source.MEMORY in sources:
             self._add_memories(caller, asked, weights, selection, found)
         span = selection.query
@@ -254,7 +278,7 @@ class Recall:
         judged = self._judged(asked, found)
         fused = Fused(found.signals.found(), weights, found.signals.strengths())
         keys = fused.best(max(limit, ranked))
-        read = self._read_said(found, keys)
+        read = self._read_some(found, keys, (Turn, Summary))
         relevance = {key: judged.relevance(key) for key in keys}
         if ranked:
             scores = _weighed({key: fused.scores[key] for key in keys}, read, query)
@@ -295,24 +319,21 @@ class Recall:
         at: datetime | None,
     ) -> Signals:
         """Return the signals of turns or of summaries, up to an instant; their neighbours count."""
-        held = [view for view in views if view.read_ids(of, (), 1)]
+        held = [view for view in views if view.count(of)]
         if not held:
             return self._signals.nothing(asked.embedding)
-        found = self._signals.gather(of, held, asked.embedding, asked.parsed, CANDIDATES)
-        found.keep(found.best(COMPARED))
-        standings = self._signals.standings(of, held, found.keys())
-        if at is not None:
-            standings = {key: each for key, each in standings.items() if each.at <= at}
-        found.keep(standings)
-        found.lift(of, standings, asked.query)
+        found = self._signals.gather(of, held, asked, CANDIDATES)
+        self._signals.lift(of, held, asked.query, found, found.best(COMPARED), at)
         return found
 
-    def _read_said(self, found: _Gathered, keys: Sequence[Key]) -> dict[Key, Answering]:
-        """Read the turns and summaries among records."""
+    def _read_some(
+        self, found: _Gathered, keys: Iterable[Key], classes: Iterable[type[TextRecord]]
+    ) -> dict[Key, Answering]:
+        """Read the records of some classes among those found."""
         read: dict[Key, Answering] = {}
-        for of in (Turn, Summary):
-            if said := [key for key in keys if found.classes.get(key) is of]:
-                read |= self._signals.read(of, found.views[of], said)
+        for of in classes:
+            if its := [key for key in keys if found.classes.get(key) is of]:
+                read |= self._signals.read(of, found.views[of], its)  # type: ignore[arg-type]
         return read
 
     def _read(
@@ -328,10 +349,8 @@ class Recall:
         for each in found.others:
             read |= each.records
             followed |= each.followed
-        for of, views in found.views.items():
-            keys = [h.id for h in hits if found.classes.get(h.id) is of and h.id not in read]
-            if keys:
-                read |= self._signals.read(of, views, keys)  # type: ignore[arg-type]
+        keys = [each.id for each in hits if each.id not in read]
+        read |= self._read_some(found, keys, found.views)
         return [
             Recalled(
                 read[hit.id],
@@ -348,14 +367,12 @@ class Recall:
         self, view: View, asked: Asked, weights: Mapping[Signal, float], named: Collection[str]
     ) -> tuple[Signals, int]:
         """Return the best candidates with the scores of all signals, and how many nodes the walk passed."""
-        found, nodes = self._candidates(view, asked.embedding, asked.parsed), 0
+        found, nodes = self._candidates(view, asked), 0
         if weights[Signal.GRAPH] > 0:
             nodes = self._graph.add(view, asked.query, named, found)
-            self._signals.complete(Memory, view, asked.embedding, found)
-        found.keep(found.best(COMPARED, weights))
-        standings = self._signals.standings(Memory, [view], found.keys())
-        found.keep(standings)
-        found.lift(Memory, standings, asked.query)
+            self._signals.complete(Memory, view, asked, found)
+        best = found.best(COMPARED, weights)
+        self._signals.lift(Memory, [view], asked.query, found, best)
         return found, nodes
 
     def _selected(self, caller: Caller, selection: Selection) -> list[View]:
@@ -369,28 +386,25 @@ class Recall:
     def _current(self, caller: Caller) -> list[View]:
         return list(self._store.seen_by(caller).where(valid_at=self._clock()))
 
-    def _found(self, parts: list[tuple[View, list[Candidate]]], limit: int) -> list[Found]:
-        ranked = sorted(
-            ((-c.score, c.id, view) for view, candidates in parts for c in candidates),
-            key=lambda found: found[:2],
-        )
-        return [
-            Found(memory, -negative)
-            for negative, id, view in ranked[:limit]
-            if (memory := view.get(Memory, id)) is not None
-        ]
+    def _best(
+        self, caller: Caller, views: Sequence[View], scores: Scores, limit: int
+    ) -> list[Found]:
+        """Read the memories of the best scores, and note their authors in the call."""
+        best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
+        read = self._signals.read(Memory, views, best)
+        found = [Found(read[key], scores[key]) for key in best if key in read]
+        attribute(caller, (each.memory for each in found))
+        return found
 
-    def _candidates(
-        self, view: View, embedding: QueryEmbedding | None, query: TextQuery
-    ) -> Signals:
-        found = self._signals.propose(Memory, view, embedding, query, CANDIDATES)
+    def _candidates(self, view: View, asked: Asked) -> Signals:
+        found = self._signals.propose(Memory, view, asked, CANDIDATES)
         past = view.narrowed(status=Status.SUPERSEDED).where(valid_at=None)
         if past.count(Memory):
-            earlier = self._signals.propose(Memory, past, embedding, query, CANDIDATES)
-            self._signals.complete(Memory, past, embedding, earlier)
-            self._signals.complete(Memory, view, embedding, found)
+            earlier = self._signals.propose(Memory, past, asked, CANDIDATES)
+            self._signals.complete(Memory, past, asked, earlier)
+            self._signals.complete(Memory, view, asked, found)
             _credit_successors(view, earlier, found)
-        self._signals.complete(Memory, view, embedding, found)
+        self._signals.complete(Memory, view, asked, found)
         return found
 
 

@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Category, Summary, Turn
-from minutebook.search.text import parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
@@ -58,15 +57,11 @@ class JournalSearch:
     def _search(
         self, of: type[R], caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[JournalHit[R]]:
-        embedding = self._signals.embed(query, caller, of)
+        asked = self._signals.ask(query, caller, of)
         reach = list(self._store.seen_by(caller).narrowed(**named))
-        parsed = parse_query(query)
-        signals = self._signals.gather(of, reach, embedding, parsed, CANDIDATES)
+        signals = self._signals.gather(of, reach, asked, CANDIDATES)
         judged = self._signals.judged(query, signals, {of: reach})
-        signals.keep(signals.best(max(limit, COMPARED)))
-        standings = self._signals.standings(of, reach, signals.keys())
-        signals.keep(standings)
-        signals.lift(of, standings, query)
+        self._signals.lift(of, reach, query, signals, signals.best(max(limit, COMPARED)))
         scores = signals.fused()
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         records = self._signals.read(of, reach, best)

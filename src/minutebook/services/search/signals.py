@@ -35,7 +35,7 @@ from minutebook.search.context import NAMED, NamedSpeakers, averaged, label_of, 
 from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.late_interaction import whole
-from minutebook.search.text import TextQuery, languages_of, length_in_words, words
+from minutebook.search.text import TextQuery, languages_of, length_in_words, parse_query, words
 from minutebook.search.verdict import LIKELY
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
@@ -49,8 +49,9 @@ Key = tuple[str, str]
 Scores = dict[Key, float]
 """A signal's score of each record that it found."""
 
-COMPARED = 100
-"""How many candidates of a selection are compared token by token, or word by word, read, and lifted by their context."""
+COMPARED, LEAST_COMPARED = 100, 20
+"""How many candidates are compared token by token, or word by word, read, and lifted by their context: of all sources of
+a question together, but of each selection at least the first few."""
 
 MOST_STATES = 16_000_000
 """Bytes of token states that are compared with a question, about: 330,000 tokens, 0.15 s of processor time."""
@@ -61,8 +62,8 @@ _READ_AT_ONCE = 40
 FEW, FEW_WORDS = 5, 4
 """Up to so many records that hold every word of a question of so few come first, whatever their meaning says."""
 
-BESIDE, REACH = 40, 2
-"""How many of these stand beside the best of the others in their sessions, and at most how many places away."""
+BESIDE, REACH = 0.4, 2
+"""Which part of these stand beside the best of the others in their sessions, and at most how many places away."""
 
 
 class Standing(NamedTuple):
@@ -147,11 +148,7 @@ class Signals:
 
     def found(self) -> dict[Signal, Scores]:
         """Return the measured scores of each signal that found anything."""
-        each = {
-            Signal.VECTOR: self.vector,
-            Signal.LEXICAL: self.lexical,
-            Signal.GRAPH: self.graph,
-        }
+        each = {Signal.VECTOR: self.vector, Signal.LEXICAL: self.lexical, Signal.GRAPH: self.graph}
         return {signal: scores for signal, scores in each.items() if scores}
 
     def strengths(self) -> dict[Signal, Scores]:
@@ -232,12 +229,24 @@ class Signals:
         scores = fuse_scores(self.strengths(), weights)
         return set(nsmallest(limit, scores, key=lambda key: (-scores[key], key)))
 
-    def promising(self, keys: Collection[Key], limit: int) -> list[Key]:
-        """Return the records, at most `limit`, that cosine and BM25 predict to match best, those first if there are more."""
-        if len(keys) <= limit:
+    def promising(
+        self, keys: Collection[Key], limit: int, rivals: "Signals | None" = None
+    ) -> list[Key]:
+        """Return the records, at most `limit`, that cosine and BM25 predict to match best, those first if there are more.
+
+        Of those beyond the first LEAST_COMPARED each is better, by this, than the last of as many with the rivals compared before.
+        """
+        others = {} if rivals is None else rivals.late
+        if len(keys) + len(others) <= limit:
             return list(keys)
-        expected = expectations(keys, self.vector or {}, self.lexical, self.unrelated)
-        return [key for _, key in nsmallest(limit, expected)]
+        best = nsmallest(limit, self._expectations(keys))
+        if rivals is not None:
+            last = nsmallest(limit, [*best, *rivals._expectations(others)])[-1]
+            best = [*best[:LEAST_COMPARED], *(e for e in best[LEAST_COMPARED:] if e <= last)]
+        return [key for _, key in best]
+
+    def _expectations(self, keys: Iterable[Key]) -> list[tuple[float, Key]]:
+        return expectations(keys, self.vector or {}, self.lexical, self.unrelated)
 
     def lift(self, of: type[TextRecord], standings: Mapping[Key, Standing], query: str) -> None:
         """Let sessions and speakers of the records found count, once nothing more is to be added."""
@@ -261,11 +270,15 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as it is looked for: its text, its terms, and its vector if a model is ready."""
+    """A question as it is looked for: its text, its terms, and its vector if a model is ready.
+
+    `rivals` are the signals of what was compared with it before, from other sources.
+    """
 
     query: str
     parsed: TextQuery
     embedding: QueryEmbedding | None
+    rivals: Signals | None = None
 
 
 class Retriever:
@@ -275,10 +288,8 @@ class Retriever:
         self._store = store
         self._embeddings = embeddings
 
-    def embed(
-        self, query: str, caller: Caller, *classes: type[TextRecord]
-    ) -> QueryEmbedding | None:
-        """Embed a query for a search of these by meaning and words; None if no model is ready.
+    def ask(self, query: str, caller: Caller, *classes: type[TextRecord]) -> Asked:
+        """Return a question for a search of these by meaning and words; by words alone if no model is ready.
 
         Notes in the call that records are searched by words alone. Raises InvalidInput for a query
         that is too long.
@@ -290,21 +301,16 @@ class Retriever:
             note = self._embeddings.note_of_pending(classes, self._store.seen_by(caller).views)
         if note is not None:
             caller.call.notes["meaning"] = note
-        return embedding
+        return Asked(query, parse_query(query), embedding)
 
     def gather(
-        self,
-        of: type[TextRecord],
-        views: Iterable[View],
-        embedding: QueryEmbedding | None,
-        query: TextQuery,
-        limit: int,
+        self, of: type[TextRecord], views: Iterable[View], asked: Asked, limit: int
     ) -> Signals:
         """Return the best of each selection by each signal, each with its cosine if it has a vector."""
-        total = self.nothing(embedding, of)
+        total = self.nothing(asked.embedding, of)
         for view in views:
-            found = self.propose(of, view, embedding, query, limit)
-            self.complete(of, view, embedding, found)
+            found = self.propose(of, view, asked, limit)
+            self.complete(of, view, asked, found)
             total.add(found)
         return total
 
@@ -313,27 +319,19 @@ class Retriever:
         vector: Scores | None = None if embedding is None else {}
         return Signals(vector, {}, unrelated=self._embeddings.unrelated(of))
 
-    def propose(
-        self,
-        of: type[TextRecord],
-        view: View,
-        embedding: QueryEmbedding | None,
-        query: TextQuery,
-        limit: int,
-    ) -> Signals:
+    def propose(self, of: type[TextRecord], view: View, asked: Asked, limit: int) -> Signals:
         """Return the best of the selected records by each signal, every one with its cosine.
 
         Without a model the best by words are compared with the question word by word.
         """
-        found = self.nothing(embedding, of)
-        found.lexical = self.matches(of, view, query, limit)
-        if embedding is not None:
-            found.vector = self._embeddings.nearest(
-                of, view, embedding, limit, [id for _, id in found.lexical]
-            )
+        found = self.nothing(asked.embedding, of)
+        found.lexical = self.matches(of, view, asked.parsed, limit)
+        if asked.embedding is not None:
+            also = [id for _, id in found.lexical]
+            found.vector = self._embeddings.nearest(of, view, asked.embedding, limit, also)
         else:
-            found.covered = self._covered(of, view, query, found.lexical)
-        found.with_every_word = self.holding_all(of, view, query, found.lexical)
+            found.covered = self._covered(of, view, asked.parsed, found.lexical)
+        found.with_every_word = self.holding_all(of, view, asked.parsed, found.lexical)
         return found
 
     def matches(self, of: type[TextRecord], view: View, query: TextQuery, limit: int) -> Scores:
@@ -342,10 +340,7 @@ class Retriever:
         return {(view.organization, each.id): each.score for each in found}
 
     def judged(
-        self,
-        query: str,
-        found: Signals,
-        looked_through: Mapping[type[TextRecord], Iterable[View]],
+        self, query: str, found: Signals, looked_through: Mapping[type[TextRecord], Iterable[View]]
     ) -> Judgement[Key]:
         """Judge whether a question is answered by the hits in some selections, by class.
 
@@ -408,28 +403,17 @@ class Retriever:
                 of, view.where(ids=missing), embedding, len(missing)
             )
 
-    def compared(
-        self, of: type[TextRecord], view: View, embedding: QueryEmbedding, limit: int
-    ) -> Signals:
-        """Return the scores by meaning alone of the selected records that are nearest to a query."""
-        found = self.nothing(embedding, of)
-        found.vector = self._embeddings.nearest(of, view, embedding, limit)
-        self._compare(of, view, embedding, found)
-        return found
-
-    def complete(
-        self, of: type[TextRecord], view: View, embedding: QueryEmbedding | None, found: Signals
-    ) -> None:
+    def complete(self, of: type[TextRecord], view: View, asked: Asked, found: Signals) -> None:
         """Add the cosines of records that other signals found, and compare the best token by token.
 
         Counting absent cosines as 0 would cost fusion most of what it gains over words alone. Where
         token states are kept, candidates beyond COMPARED are let go; what was compared before, or
         what the graph leads to, stays.
         """
-        if embedding is None or found.vector is None:
+        if asked.embedding is None or found.vector is None:
             return
-        self._add_cosines(of, view, embedding, found.vector, found.keys())
-        self._compare(of, view, embedding, found)
+        self._add_cosines(of, view, asked.embedding, found.vector, found.keys())
+        self.compare(of, view, asked.embedding, found, asked.rivals)
 
     def _covered(
         self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
@@ -446,19 +430,25 @@ class Retriever:
         measured = coverage(best, holding, len(query.phrases))
         return dict.fromkeys(lexical, min(measured.values(), default=0.0)) | dict(measured)
 
-    def _compare(
-        self, of: type[TextRecord], view: View, embedding: QueryEmbedding, found: Signals
+    def compare(
+        self,
+        of: type[TextRecord],
+        view: View,
+        embedding: QueryEmbedding,
+        found: Signals,
+        rivals: Signals | None = None,
     ) -> None:
+        """Compare the best records found, and those beside them, token by token; the others are let go."""
         space, organization = self._embeddings.space_of(of), view.organization
         if embedding.question is None or not space.states:
             return
         unknown = found.keys() - found.late.keys()
         if not unknown:
             return
-        new = found.promising(unknown, COMPARED)
+        new = found.promising(unknown, COMPARED, rivals)
         if len(new) < len(unknown) and not found.late:
-            beside = self._beside(of, view, embedding, found, new[: BESIDE // 2])
-            new = [*beside, *(key for key in new if key not in beside)][:COMPARED]
+            beside = self._beside(of, view, embedding, found, new, round(BESIDE * len(new)))
+            new = [*beside, *(key for key in new if key not in beside)][: len(new)]
         found.keep({*found.late, *new, *(found.graph or ())})
         new.sort(key=lambda key: -(found.vector or {}).get(key, 0.0))
         packed = self._states_of(of, organization, [id for _, id in new])
@@ -489,10 +479,11 @@ class Retriever:
         view: View,
         embedding: QueryEmbedding,
         found: Signals,
-        best: Sequence[Key],
+        chosen: Sequence[Key],
+        most: int,
     ) -> dict[Key, None]:
-        """Return at most BESIDE records near the best in their sessions, each with its cosine: an answer often shares little with a question."""
-        names = _SESSION.get(of, ())
+        """Return records near the best of those chosen in their sessions, each with its cosine: an answer often shares little with a question."""
+        names, best = _SESSION.get(of, ()), chosen[: most // 2]
         if not names:
             return {}
         near = view.beside(of, [id for _, id in best], REACH)
@@ -507,10 +498,27 @@ class Retriever:
             for other in others
             if other not in around and (its := sessions.get(other)) and its == sessions.get(key)
         )
-        chosen = dict.fromkeys(islice(dict.fromkeys(beside), BESIDE))
+        near_best = dict.fromkeys(islice(dict.fromkeys(beside), most))
         assert found.vector is not None
-        self._add_cosines(of, view, embedding, found.vector, chosen)
-        return {key: None for key in chosen if key in found.vector}
+        self._add_cosines(of, view, embedding, found.vector, near_best)
+        return {key: None for key in near_best if key in found.vector}
+
+    def lift(
+        self,
+        of: type[TextRecord],
+        views: Sequence[View],
+        query: str,
+        found: Signals,
+        best: Container[Key],
+        at: datetime | None = None,
+    ) -> None:
+        """Keep the best records, those that were there at an instant, and let sessions and speakers count."""
+        found.keep(best)
+        standings = self._standings(of, views, found.keys())
+        if at is not None:
+            standings = {key: each for key, each in standings.items() if each.at <= at}
+        found.keep(standings)
+        found.lift(of, standings, query)
 
     def read(self, of: type[R], views: Sequence[View], keys: Iterable[Key]) -> dict[Key, R]:
         """Read the records that were found in some selections, without those that were removed meanwhile."""
@@ -520,7 +528,7 @@ class Retriever:
             for record in view.find(of)
         }
 
-    def standings(
+    def _standings(
         self, of: type[TextRecord], views: Sequence[View], keys: Iterable[Key]
     ) -> dict[Key, Standing]:
         """Read the part of records that their context needs, without records that were removed meanwhile."""
@@ -528,11 +536,7 @@ class Retriever:
         return {key: _standing(of, *fields) for key, fields in found.items()}
 
     def fields(
-        self,
-        of: type[TextRecord],
-        views: Sequence[View],
-        keys: Iterable[Key],
-        names: Sequence[str],
+        self, of: type[TextRecord], views: Sequence[View], keys: Iterable[Key], names: Sequence[str]
     ) -> dict[Key, Sequence[Any]]:
         """Read some fields of records, without records that were removed meanwhile."""
         return {

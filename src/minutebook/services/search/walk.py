@@ -98,7 +98,9 @@ class GraphWalk:
         if embedding is None or not ids:
             return dict.fromkeys(ids, 1.0)
         here = view.where(ids=frozenset(ids))
-        found = self._signals.compared(Memory, here, embedding, len(ids))
+        found = self._signals.nothing(embedding)
+        found.vector = self._embeddings.nearest(Memory, here, embedding, len(ids))
+        self._signals.compare(Memory, here, embedding, found)
         strengths = {key[1]: found.likeness(key) for key in found.vector or ()}
         best = max(strengths.values(), default=0.0)
         certainty = relevance(best) ** CERTAINTY_EXPONENT

@@ -89,7 +89,10 @@ class Index(Generic[P]):
     def current(self) -> IndexView[P]:
         """Return the view as of the latest commit."""
         with self._sources() as source:
-            latest = source.sequence()
+            return self.as_of(source.sequence())
+
+    def as_of(self, latest: int) -> IndexView[P]:
+        """Return the view as of a commit that took that sequence, or of a later one."""
         view = self._view
         if view is None or view.sequence < latest:
             with self._turn:
@@ -104,10 +107,11 @@ class Index(Generic[P]):
         with self._sources() as source:
             return source.unread(view.sequence)
 
-    def if_large(self) -> IndexView[P] | None:
-        """Return the view as of the latest commit; None if it holds few records, or many changes are still to be read."""
-        is_large = self._known().size >= sizes.MANY_TEXTS
-        return self.current() if is_large and self.behind() <= sizes.BEHIND else None
+    def if_large(self, latest: int) -> IndexView[P] | None:
+        """Return the view `as_of` a sequence; None if it holds few records, or many changes are still to be read."""
+        view = self._known()
+        is_near = view.sequence >= latest or self.behind() <= sizes.BEHIND
+        return self.as_of(latest) if view.size >= sizes.MANY_TEXTS and is_near else None
 
     def advance(self) -> bool:
         """Read one page of changes; tell whether it was the last."""

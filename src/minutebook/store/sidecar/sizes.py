@@ -21,6 +21,9 @@ CODED = 256
 EXACT = 1024
 """Up to so many vectors in question are all compared as they are, beyond it by their codes."""
 
+WIDE = 4096
+"""A block of so many vectors at most keeps them in float32, too, once they are compared: 6 MB."""
+
 RESCORED = 600
 """How many vectors nearest by code are compared as they are."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ _ROUNDING = 2e-3
 Query: TypeAlias = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class VectorRows:
     """At least one vector a record, in the order of the records.
 
@@ -74,6 +75,16 @@ class VectorRows:
             return rows
         centre = binary_codes.centre_of(rows.vectors)
         return replace(rows, centre=centre, planes=binary_codes.encode(rows.vectors, centre))
+
+    def floats(self, places: Places) -> Query:
+        """Return the vectors at ascending places in float32, shape (places, d); a small block keeps all of them so."""
+        if len(self.vectors) > sizes.WIDE:
+            return self.vectors[places].astype(np.float32)
+        return self._wide if len(places) == len(self.vectors) else self._wide[places]
+
+    @cached_property
+    def _wide(self) -> Query:
+        return self.vectors.astype(np.float32)
 
     @property
     def one_each(self) -> bool:
@@ -214,7 +225,7 @@ def _best(
     row, then decide, so that equal vectors have equal scores wherever they stand.
     """
     candidates = [
-        (block, places, rows := block.payload.vectors[places].astype(np.float32), rows @ vector)
+        (block, places, rows := block.payload.floats(places), rows @ vector)
         for block, places in zip(blocks, chosen, strict=True)
         if len(places)
     ]

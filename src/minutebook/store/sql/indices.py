@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.domain.counts import count_of
 from minutebook.domain.filters import Filter
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import TEXT_CLASSES, Record, TextRecord
 from minutebook.search.text import ANALYSIS
 from minutebook.store.sidecar import sizes
@@ -108,7 +108,9 @@ class Indices:
             or not self.is_large(number, of)
         ):
             return None
-        view = self._index(IndexKey(number, of.kind, in_space)).if_large()
+        with self._database.reading() as connection:
+            latest = connection.sequence(number)
+        view = self._index(IndexKey(number, of.kind, in_space)).if_large(latest)
         return None if view is None else Columns(view, self.conditions(number, of, where))
 
     def conditions(self, number: int, of: type[TextRecord], where: Filter) -> ColumnConditions:
@@ -168,10 +170,11 @@ class Indices:
     def view(self, key: IndexKey) -> IndexView[Any]:
         """Return the thread's view of an index: inside a transaction, with its own writes too."""
         index = self._index(key)
-        if not self._database.is_writing:
-            return index.current()
         with self._database.reading() as connection:
-            return index.within(self._source(connection, key))
+            if self._database.is_writing:
+                return index.within(self._source(connection, key))
+            latest = connection.sequence(key.organization)
+        return index.as_of(latest)
 
     def _all_alone(self) -> list[Index[Any]]:
         """Return the index of everything that can be indexed, and remove the others' folders."""

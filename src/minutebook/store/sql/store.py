@@ -1,9 +1,9 @@
 """A `Store` in a database: the common part of all engines, by one body of SQL."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.filters import Filter
@@ -12,13 +12,7 @@ from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
 from minutebook.store.sidecar.phrases import holds_in_a_row
 from minutebook.store.sidecar.words import by_word
-from minutebook.store.sql import (
-    change_feed,
-    embeddings,
-    entity_names,
-    rows,
-    side_tables,
-)
+from minutebook.store.sql import change_feed, embeddings, entity_names, rows, side_tables
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.embeddings import check_query, checked_rows
 from minutebook.store.sql.index_source import is_by_id
@@ -35,6 +29,9 @@ from minutebook.store.values import (
     Vectors,
     VectorSpace,
 )
+
+Answer = TypeVar("Answer")
+Given = TypeVarTuple("Given")
 
 
 class SqlSnapshot:
@@ -108,9 +105,7 @@ class SqlStore(ABC):
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Return the record with an id, or None."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return rows.get(connection, number, of, organization, id)
+        return self._read(organization, rows.get, of, organization, id)
 
     def find(
         self,
@@ -125,16 +120,13 @@ class SqlStore(ABC):
         number = self.database.number_of(where.organization)
         if limit is not None and number is not None:
             where = self._first_named(number, of, where, order, offset + limit)
-        with self.database.reading() as connection:
-            return rows.find(connection, number, of, where, order, limit, offset)
+        return self._read(where.organization, rows.find, of, where, order, limit, offset)
 
     def values(
         self, of: type[Record], where: Filter, fields: Sequence[str]
     ) -> list[tuple[Any, ...]]:
         """Return some fields of each selected record, in no order. Raises AttributeError."""
-        number = self.database.number_of(where.organization)
-        with self.database.reading() as connection:
-            return rows.values(connection, number, of, where, fields)
+        return self._read(where.organization, rows.values, of, where, fields)
 
     def page(
         self,
@@ -170,8 +162,7 @@ class SqlStore(ABC):
             columns = self.upkeep.indices.columns(number, of, where)
             if columns is not None:
                 return columns.ids(descending="-id" in order, limit=limit)
-        with self.database.reading() as connection:
-            return rows.ids(connection, number, of, where, order, limit)
+        return self._read(where.organization, rows.ids, of, where, order, limit)
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
@@ -180,14 +171,11 @@ class SqlStore(ABC):
             return 0
         if (columns := self.upkeep.indices.columns(number, of, where)) is not None:
             return columns.count()
-        with self.database.reading() as connection:
-            return rows.count(connection, number, of, where)
+        return self._read(where.organization, rows.count, of, where)
 
     def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         """Put together the selected records that agree in some text fields, latest first."""
-        number = self.database.number_of(where.organization)
-        with self.database.reading() as connection:
-            return rows.groups(connection, number, of, where, by, span)
+        return self._read(where.organization, rows.groups, of, where, by, span)
 
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""
@@ -275,9 +263,7 @@ class SqlStore(ABC):
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
         """Return a record's vectors as they are kept, or None."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return embeddings.get(connection, number, of, id, self.upkeep.spaces)
+        return self._read(organization, embeddings.get, of, id, self.upkeep.spaces)
 
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
@@ -289,8 +275,7 @@ class SqlStore(ABC):
         )
         if number is None or in_space is None:
             return {}
-        with self.database.reading() as connection:
-            return embeddings.states(connection, number, of, ids, in_space, space.states)
+        return self._read(organization, embeddings.states, of, ids, in_space, space.states)
 
     def without_vectors(
         self,
@@ -315,8 +300,7 @@ class SqlStore(ABC):
             columns = self.upkeep.indices.columns(number, of, where, in_space)
             if columns is not None:
                 return columns.count()
-        with self.database.reading() as connection:
-            return embeddings.count(connection, number, of, where, in_space, space.states)
+        return self._read(where.organization, embeddings.count, of, where, in_space, space.states)
 
     def nearest(
         self,
@@ -337,41 +321,42 @@ class SqlStore(ABC):
         self, organization: str, nodes: Collection[str], limit: int | None = None
     ) -> list[Edge]:
         """Return the edges that touch any of the nodes."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return rows.edges(connection, number, organization, nodes, limit)
+        return self._read(organization, rows.edges, organization, nodes, limit)
 
     def beside(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         """Return, by id, the ids that stand beside it in the order of ids, nearest first."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return rows.beside(connection, number, of, ids, reach)
+        return self._read(organization, rows.beside, of, ids, reach)
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
         """Return the heaviest edges that touch any of the nodes, without the rest of their records."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return rows.ties(connection, number, nodes, limit)
+        return self._read(organization, rows.ties, nodes, limit)
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words."""
-        number = self.database.number_of(where.organization)
-        with self.database.reading() as connection:
-            return entity_names.entities_named(connection, number, where, words)
+        return self._read(where.organization, entity_names.entities_named, where, words)
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
         """Return the latest change of each record that changed after `since`, oldest first."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return change_feed.changes(connection, number, since, limit)
+        return self._read(organization, change_feed.changes, since, limit)
 
     def sequence(self, organization: str) -> int:
         """Return the sequence of the organization's latest change, 0 when there is none."""
         number = self.database.number_of(organization)
         with self.database.reading() as connection:
             return connection.sequence(number)
+
+    def _read(
+        self,
+        organization: str,
+        read: Callable[[Connection, int | None, *Given], Answer],
+        *given: *Given,
+    ) -> Answer:
+        """Read something with a connection and the number of an organization."""
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
+            return read(connection, number, *given)
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:

@@ -8,7 +8,6 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import quote
 
 import apsw
@@ -30,6 +29,7 @@ from minutebook.store.sql.database import Database
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect, key_of
 from minutebook.store.sqlite.errors import RESCUE, translate_errors
+from minutebook.store.sqlite.reader import ReadingConnection
 from minutebook.store.sqlite.statements import SqliteConnection
 
 _READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -46,45 +46,6 @@ _COPIED_IN_MEMORY = 256 << 20
 _LONG, _TOO_LONG = 1_000, 16_000
 _RESTART_MILLISECONDS = 100
 _AGAIN_SECONDS = 0.01
-
-
-class _Reader:
-    """A thread's own connection, lent by `with`; a lock keeps `close` from pulling it away meanwhile.
-
-    It is no generator: most of what a short read costs would be that.
-    """
-
-    __slots__ = ("__weakref__", "_is_closed", "_lock", "_path", "_translation", "connection")
-
-    def __init__(self, raw: apsw.Connection, path: Path) -> None:
-        self.connection = SqliteConnection(raw)
-        self._path = path
-        self._translation = translate_errors(path)
-        self._lock = threading.RLock()
-        self._is_closed = False
-
-    def __enter__(self) -> SqliteConnection:
-        self._lock.acquire()
-        if self._is_closed:
-            self._lock.release()
-            raise StoreClosed("{path}: the store was closed", path=self._path)
-        return self.connection
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._lock.release()
-        if error is not None:
-            self._translation.__exit__(kind, error, at)
-
-    def close(self) -> None:
-        """Close the connection when nobody reads with it."""
-        with self._lock:
-            self._is_closed = True
-            self.connection.raw.close()
 
 
 class SqliteMoment:
@@ -145,7 +106,7 @@ class Connections(Database):
         self.key = key_of(path, self._keys) if is_there else self._new_key
         self._want_checkpoint = want
         self._local = threading.local()
-        self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
+        self._readers: weakref.WeakSet[ReadingConnection] = weakref.WeakSet()
         self._file_lock = FileLock(missing_database.lock_of(path))
         self._writer = self._opened_writer(or_reads=bool(self._or_reads and is_there))
         missing_database.mark(path)
@@ -183,17 +144,27 @@ class Connections(Database):
     @contextmanager
     def committed(self) -> Iterator[SqliteConnection]:
         """Yield a connection that sees only committed data, all of one moment, even inside a transaction."""
-        with self._reader() as connection:
-            if connection.raw.in_transaction:
-                yield connection
-                return
-            connection.raw.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.raw.execute("COMMIT")
+        with self._reader().apart() as connection:
+            yield connection
 
     settled = committed
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SqliteConnection]:
+        """Yield a connection on which every read sees the same state, as the thread sees it."""
+        is_one = self.is_writing or self._reader().connection.known is not None
+        with self.reading() if is_one else self.settled() as connection:
+            yield connection
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Have all reads of this thread see the data of one moment, which costs less, until it writes."""
+        if not self.is_writing:
+            self._reader().hold()
+        try:
+            yield
+        finally:
+            self._reader().let_go()
 
     @contextmanager
     def dedicated(self) -> Iterator[SqliteConnection]:
@@ -463,8 +434,8 @@ class Connections(Database):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
-    def _reader(self) -> _Reader:
-        reader: _Reader | None = getattr(self._local, "reader", None)
+    def _reader(self) -> ReadingConnection:
+        reader: ReadingConnection | None = getattr(self._local, "reader", None)
         if reader is None:
             with self._guard, translate_errors(self._path):
                 if self._closed:
@@ -472,13 +443,15 @@ class Connections(Database):
                 connection = self._new_connection()
                 # Only here: what reads or writes everything would fill memory with mapped pages.
                 connection.pragma("mmap_size", _MAPPED_BYTES)
-                reader = self._local.reader = _Reader(connection, self._path)
+                reader = self._local.reader = ReadingConnection(connection, self._path)
                 self._readers.add(reader)
         return reader
 
     @contextmanager
     def _turn_to_write(self, wait: float | None = None) -> Iterator[None]:
         """Wait for this process's other threads, then for the other processes."""
+        if (reader := getattr(self._local, "reader", None)) is not None:
+            reader.let_go()
         wait = self._wait if wait is None else wait
         deadline = time.monotonic() + wait
         if not self._turn.acquire(timeout=wait):

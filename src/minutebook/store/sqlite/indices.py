@@ -40,7 +40,7 @@ class Counts:
         A count inside a transaction is not remembered, since the transaction may be undone; nor is
         one at an instant, since hardly any instant is asked for twice.
         """
-        if connection.raw.in_transaction:
+        if connection.raw.in_transaction and connection.known is None:
             return rows.count(connection, number, of, where)
         if where.valid_at is not None:
             return self._counted(connection, number, of, where)

@@ -17,6 +17,9 @@ from minutebook.store.values import Carried, VectorSpace
 _MANY = 512
 """Values that are parameters each; more are one."""
 
+_FEW_ROWS = 8
+"""Rows of an answer that is remembered, at most."""
+
 _LISTED = (
     "SELECT CASE type WHEN 'array' THEN unhex(value ->> 0) ELSE value END AS id FROM json_each(?)"
 )
@@ -75,16 +78,25 @@ class SqliteConnection(Connection):
         ),
     }
 
-    __slots__ = ("raw",)
+    __slots__ = ("known", "raw")
 
     def __init__(self, raw: apsw.Connection) -> None:
+        """Take over a connection; `known` are the answers of few rows while all reads are of one moment."""
         self.raw = raw
+        self.known: dict[tuple[str, tuple[Any, ...]], list[Row]] | None = None
 
     def rows(
         self, statement: str, values: Sequence[Any] = (), *, binary: bool = False
     ) -> list[Row]:
         """Run a statement and return its rows."""
-        return self.raw.execute(statement, _kept(values)).fetchall()
+        found = None if self.known is None else self.known.get((statement, tuple(values)))
+        return self._read(statement, values) if found is None else found[:]
+
+    def _read(self, statement: str, values: Sequence[Any]) -> list[Row]:
+        found: list[Row] = self.raw.execute(statement, _kept(values)).fetchall()
+        if self.known is not None and len(found) <= _FEW_ROWS:
+            self.known[statement, tuple(values)] = found[:]
+        return found
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """Run a statement and yield its rows, holding few of them."""

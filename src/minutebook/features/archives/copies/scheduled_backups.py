@@ -13,9 +13,8 @@ from minutebook.app import App
 from minutebook.disk.atomic_file import replace_file, sync_folder
 from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreError
-from minutebook.domain.reason import Reason, of_system
+from minutebook.domain.reason import Reason, count_of, of_system
 from minutebook.features.archives.copies.backups import BackedUp, Backups, store_backups
 from minutebook.features.archives.copies.restores import check_restorable
 from minutebook.features.archives.settings import ArchiveSettings

@@ -12,11 +12,11 @@ from typing import Any
 from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.counts import count_of
 from minutebook.domain.filters import default_organization
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.origin import Origin
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import (
     CLASSES,
     Edge,

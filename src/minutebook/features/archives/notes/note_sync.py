@@ -12,7 +12,6 @@ from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.control_characters import is_blank
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
@@ -25,6 +24,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_apart
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Kind, Memory
 from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
 from minutebook.features.archives.notes import note_form

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from minutebook.contracts.answers import Answer, Failure
+from minutebook.contracts.answers import Answer, Failure, written
 from minutebook.contracts.contract import Contract, Tool
-from minutebook.contracts.written import written
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
 from minutebook.features.http.protocols.openapi_3_0 import as_3_0

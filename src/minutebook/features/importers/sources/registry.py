@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from minutebook.domain.counts import count_of
+from minutebook.domain.reason import count_of
 from minutebook.domain.writing.source_drafts import Found
 from minutebook.features.importers.sources import (
     adr,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import Conflict, Forbidden, LedgerError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.policy import Scope
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import Authorship, Decision, Kind, Role
 from minutebook.domain.writing.decision_drafts import authorship_of, merge_decisions
 from minutebook.features.ledger.lineage import Rule, Violation, violations

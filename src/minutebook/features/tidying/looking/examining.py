@@ -64,7 +64,8 @@ class MemoryNeighbours:
         if len(states) == len((older, newer)) and not self._embedding.is_off:
             self._embedding.settle(LONGEST_WAIT)
         old, new = (
-            DatedText(each.text, each.updated_at, states.get(each.id)) for each in (older, newer)
+            DatedText(each.text, each.updated_at, states.get((each.organization, each.id)))
+            for each in (older, newer)
         )
         speller = self._embedding.speller
         return compare(old, new, None if speller is None else speller.spell)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
-from minutebook.domain.counts import count_of
 from minutebook.domain.errors import WorkSpent
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import CLASSES, Kind, Memory, Role
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.citations.citing import CITING

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from minutebook.app import App
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller, Note, anywhere
-from minutebook.domain.counts import count_of
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.reason import count_of
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
 from minutebook.features.citations.following import noted_at_end
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
