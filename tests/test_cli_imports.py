@@ -107,6 +107,16 @@ def test_the_lines_of_status_import_no_engine() -> None:
     assert done.stdout == "set()\n", done.stderr
 
 
+@pytest.mark.whole
+def test_a_server_over_stdio_imports_no_sdk_before_it_is_needed() -> None:
+    program = (
+        "import sys, minutebook.server.daemon.process\n"
+        "print({*sys.modules} & {'mcp', 'mcp_types', 'pydantic', 'starlette', 'uvicorn'})"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
 def _loaded(typed: list[list[str]]) -> list[list[str]]:
     """Run commands one after the other in one fresh process; what was imported after each."""
     done = subprocess.run(

@@ -8,15 +8,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
-from mcp.server.connection import Connection
-from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
-from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
 
 from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure
@@ -26,8 +21,14 @@ from minutebook.domain.caller import Call, Caller, Progress, Sample, no_progress
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.server.limits import RESERVED_THREADS, Limits
 from minutebook.server.logs import STACK, request_id
+from minutebook.server.protocol.methods import INTERNAL_ERROR
 from minutebook.server.protocol.provenance import client_of, with_origin
 from minutebook.services.maintenance.database import EngineControl
+
+if TYPE_CHECKING:
+    from mcp.server.connection import Connection
+    from mcp.server.session import ServerSession
+    from mcp.shared.exceptions import MCPError
 
 log = logging.getLogger(__name__)
 
@@ -49,10 +50,11 @@ They are then in the result's `_meta`, or in the `data` of a JSON-RPC error, und
 OpenApp = Callable[[], App]
 """Returns the app; opens it at the first call."""
 
-CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
+
+CallerOf = Callable[[Any], Caller]
 """Returns the caller of a request; its `request` is the transport's id for it, or empty."""
 
-Locate = Callable[[ServerRequestContext[Any, Any]], Awaitable[None]]
+Locate = Callable[[Any], Awaitable[None]]
 """Finds out where the client of a request works, if it is to be asked."""
 
 Observer = Callable[[str, str, float, Failure | None], None]
@@ -96,7 +98,7 @@ def tool_job(
     return CallJob(contract, tool, arguments, caller, task, contract.unopened(tool))
 
 
-async def nowhere(context: ServerRequestContext[Any, Any]) -> None:
+async def nowhere(context: Any) -> None:
     """Ask no client where it works."""
 
 
@@ -122,6 +124,8 @@ class Dispatcher:
         self._caller_of = caller_of
         self._observer = observer
         self.limits = limits or Limits()
+        self.on_call: list[Callable[[], None]] = []
+        """What is done after each call of a tool, which may have changed records."""
         # Jobs that wait, for the store or for one another, must not keep these from a thread.
         self._reserved = anyio.CapacityLimiter(RESERVED_THREADS)
         self._connection = secrets.token_hex(4)
@@ -129,7 +133,7 @@ class Dispatcher:
 
     def caller(
         self,
-        context: ServerRequestContext[Any, Any],
+        context: Any,
         progress: Progress = no_progress,
         sample: Sample | None = None,
     ) -> Caller:
@@ -145,6 +149,11 @@ class Dispatcher:
             work_tree=caller.call.work_tree,
         )
         return replace(caller, call=call)
+
+    def note_call(self) -> None:
+        """Have done what is done after each call of a tool."""
+        for listener in self.on_call:
+            listener()
 
     async def run(self, job: CallJob[T]) -> T | Failure:
         """Run a job in a worker thread, within the caller's share of the threads.
@@ -196,7 +205,7 @@ class Dispatcher:
         self._databases[session] = app.database
         return app
 
-    def _session_of(self, connection: Connection) -> str:
+    def _session_of(self, connection: "Connection") -> str:
         """Return the name of a connection's session: made at its first request, released at its end."""
         if _SESSION not in connection.state:
             session = connection.state[_SESSION] = new_session()
@@ -245,14 +254,18 @@ def failure_in(outcome: object) -> Failure | None:
     return outcome if isinstance(outcome, Failure) else None
 
 
-def protocol_error(failure: Failure, meta: Mapping[str, Any] | None = None) -> MCPError:
-    """Return a failure as a JSON-RPC error, for requests with results that cannot hold one.
-
-    `meta` is the request's.
-    """
+def error_of(failure: Failure, meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a failure as the error of a JSON-RPC answer; `meta` is the request's."""
+    data = {**(failure.structured or {}), **error_facts(failure, meta)}
     code = INTERNAL_ERROR if failure.code is None else failure.code
-    facts = error_facts(failure, meta)
-    return MCPError(code, failure.text, {**(failure.structured or {}), **facts} or None)
+    return {"code": code, "message": failure.text, "data": data or None}
+
+
+def protocol_error(failure: Failure, meta: Mapping[str, Any] | None = None) -> "MCPError":
+    """Return it as the SDK raises it, for requests with results that cannot hold a failure."""
+    from mcp.shared.exceptions import MCPError
+
+    return MCPError(**error_of(failure, meta))
 
 
 def error_facts(failure: Failure | None, meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -262,7 +275,7 @@ def error_facts(failure: Failure | None, meta: Mapping[str, Any] | None) -> dict
     return {ERROR: dict(failure.facts)}
 
 
-def connection_of(session: ServerSession) -> Connection:
+def connection_of(session: "ServerSession") -> "Connection":
     """Return the connection of a request's session: values kept there end with it."""
     # The SDK means handlers to use `Connection.exit_stack` and `.state`, and has no public way there.
     return session._connection
