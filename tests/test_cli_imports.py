@@ -94,6 +94,29 @@ def test_a_command_imports_nothing_that_it_does_not_need(run: Run) -> None:
     assert needless == {" ".join(words): [] for words, _, _ in COMMANDS}
 
 
+@pytest.mark.whole
+def test_the_lines_of_status_import_no_engine() -> None:
+    """A daemon counts what they tell, so they come as quickly as a list does."""
+    program = (
+        "import sys, minutebook.api.over_socket, minutebook.cli.commands.upkeep\n"
+        "from minutebook.feature import loaded\n"
+        "list(loaded('status'))\n"
+        "print({*sys.modules} & {'numpy', 'minutebook.services.maintenance', 'minutebook.store', 'minutebook.models'})"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
+@pytest.mark.whole
+def test_a_server_over_stdio_imports_no_sdk_before_it_is_needed() -> None:
+    program = (
+        "import sys, minutebook.server.daemon.process\n"
+        "print({*sys.modules} & {'mcp', 'mcp_types', 'pydantic', 'starlette', 'uvicorn'})"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
 def _loaded(typed: list[list[str]]) -> list[list[str]]:
     """Run commands one after the other in one fresh process; what was imported after each."""
     done = subprocess.run(

@@ -271,10 +271,8 @@ class App:
 
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
-        return CombinedRecall(
-            *(self._records, self.recall, newest, passages, self.hit_notes),
-            self._of_class("lists"),
-        )
+        lists = self._of_class("lists")
+        return CombinedRecall(self._records, self.recall, newest, passages, self.hit_notes, lists)
 
     @service
     def hit_notes(self) -> "HitNotes":

@@ -29,7 +29,6 @@ from minutebook.api.asynchronous import AsyncDecisions, AsyncEntities, AsyncSess
 from minutebook.api.over_http import OverHttp, base_of
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.error_facts import error_of, facts_of
 from minutebook.domain.errors import (
     InBatch,
     InvalidInput,
@@ -40,6 +39,7 @@ from minutebook.domain.errors import (
     Unidentified,
 )
 from minutebook.domain.origin import Origin
+from minutebook.domain.plain import error_of, plain
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Role
 from minutebook.domain.rights.grants import Grant
@@ -213,10 +213,10 @@ def test_a_token_is_in_no_representation() -> None:
     ],
 )
 def test_an_error_is_the_same_on_the_other_side(error: MinutebookError) -> None:
-    received = error_of(json.loads(json.dumps(facts_of(error))))
+    received = error_of(json.loads(json.dumps(plain(error))))
     assert type(received) is type(error)
     assert str(received) == str(error)
-    assert facts_of(received) == facts_of(error)
+    assert plain(received) == plain(error)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.search.verdict import Verdict, verdict_of
+from minutebook.search.answerability import Verdict, verdict_of
 
 
 @pytest.mark.parametrize(

@@ -182,12 +182,12 @@ UNTOLD = SimpleNamespace(client_params=None)
 @pytest.mark.parametrize("id", ["x\n2026 INFO all is well", "x" * 65, "", "ümlaut", 10**70])
 def test_an_id_that_cannot_stand_in_a_line_is_named_by_its_digest(world: World, id: Any) -> None:
     worker = Dispatcher(lambda: world.app, lambda context: in_call(world.caller, session="s"))
-    asking = worker.caller(SimpleNamespace(request_id=id, session=UNTOLD, request=None))  # type: ignore[arg-type]
+    asking = worker.caller(SimpleNamespace(request_id=id, session=UNTOLD, request=None))
     _, _, named = asking.call.request.partition("-")
     assert re.fullmatch("[0-9a-f]{16}", named)
 
 
 def test_an_id_that_can_stand_in_a_line_is_shown(world: World) -> None:
     worker = Dispatcher(lambda: world.app, lambda context: in_call(world.caller, session="s"))
-    asking = worker.caller(SimpleNamespace(request_id="call:7", session=UNTOLD, request=None))  # type: ignore[arg-type]
+    asking = worker.caller(SimpleNamespace(request_id="call:7", session=UNTOLD, request=None))
     assert asking.call.request.endswith("-call:7")

@@ -47,7 +47,7 @@ def walk() -> list[str]:
         if frame.f_code.co_filename.startswith(OURS):
             inside.append(frame.f_code.co_qualname)
         frame = frame.f_back
-    return [*calling, *reversed(inside)]
+    return [*calling[calling.index("Tools.call") :], *reversed(inside)]
 
 
 @contextmanager

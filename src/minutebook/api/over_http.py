@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from minutebook.api.connection import Operating, P, R
 from minutebook.api.errors import ServerError, ServerRefused, ServerSilent, ServerUnreachable
-from minutebook.domain.error_facts import error_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreClosed, Unidentified
 from minutebook.domain.origin import Origin
+from minutebook.domain.plain import error_of
 from minutebook.domain.reason import Reason
 from minutebook.operations.operation import Operation
 

@@ -7,7 +7,7 @@ from typing import Any
 from minutebook.api.connection import Operating, P, R
 from minutebook.api.errors import DaemonEnded, Told
 from minutebook.domain.caller import no_progress
-from minutebook.domain.error_facts import error_of
+from minutebook.domain.plain import error_of
 from minutebook.invocation import Invocation
 from minutebook.operations.operation import Operation
 from minutebook.server.daemon.greeting import greet, next_answer, say

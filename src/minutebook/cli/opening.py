@@ -133,7 +133,7 @@ def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Oper
     with ExitStack() as stack:
 
         def here() -> "Operating":
-            from minutebook.api.here import Here
+            from minutebook.api.opening import Here
 
             return Here(*stack.enter_context(open_here(options)))
 

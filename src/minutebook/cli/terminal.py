@@ -13,8 +13,7 @@ import click
 from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
 from minutebook.cli.keyboard import stdin_text, take_whole_characters
 from minutebook.cli.opening import CONNECTION, server_named
-from minutebook.cli.printing import short, style, warn
-from minutebook.cli.sentences import sentence
+from minutebook.cli.printing import sentence, short, style, warn
 from minutebook.domain.control_characters import escaped, is_blank
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused
 from minutebook.domain.origin import Origin, as_name

@@ -33,7 +33,7 @@ from minutebook.invocation import DAEMON_WAIT
 
 @dataclass(frozen=True, kw_only=True)
 class CallerSettings:
-    """Who calls, and what that caller may do."""
+    """The caller, and the acts that it may do."""
 
     role: Role = setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.")
     agent: str = setting(

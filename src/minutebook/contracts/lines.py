@@ -5,7 +5,7 @@ from typing import Any
 
 from minutebook.contracts.answers import as_json
 from minutebook.domain.caller import Note
-from minutebook.search.verdict import verdict_of
+from minutebook.search.answerability import verdict_of
 from minutebook.services.search.hit_notes import note_names
 
 Shape = Mapping[str, Any]

@@ -1,16 +1,16 @@
 """Records as lines of JSON: each field is written and read by its annotation."""
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import Origin
+from minutebook.domain.plain import plain, reader_of, value_of
 from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.records import (
     CLASSES,
@@ -24,8 +24,6 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.metadata import check_content, check_metadata
 from minutebook.domain.writing.turns import check_session
-
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def line_of(record: Record) -> bytes:
     for field in _FORMS[record.kind]:
         value = getattr(record, field.name)
         if value is not None:
-            document[field.name] = _plain(value)
+            document[field.name] = value.parts if isinstance(value, Origin) else plain(value)
     return json_line(document)
 
 
@@ -88,31 +86,15 @@ def record_of(document: Mapping[str, Any]) -> Record:
     read: dict[str, Any] = {}
     for field in form:
         if field.name in document:
-            read[field.name] = _read(field, document[field.name])
+            try:
+                read[field.name] = field.read(document[field.name])
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(field.name, "must be {wanted}", wanted=field.wanted) from error
         elif field.is_nullable:
             read[field.name] = None
         elif not field.has_default:
             raise InvalidInput(field.name, "must be given: a {kind} has one", kind=kind)
     return CLASSES[kind](**read)
-
-
-def _read(field: _Field, value: Any) -> Any:
-    try:
-        return field.read(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(field.name, "must be {wanted}", wanted=field.wanted) from error
-
-
-def _plain(value: object) -> object:
-    match value:
-        case datetime():
-            return value.astimezone(UTC).isoformat()
-        case Mapping():
-            return dict(value)
-        case Origin():
-            return value.parts
-        case _:
-            return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -128,77 +110,33 @@ def _described(record: type[Record]) -> tuple[_Field, ...]:
             is_nullable = True
             (annotation,) = (part for part in get_args(annotation) if part is not NoneType)
         has_default = each.default is not MISSING or each.default_factory is not MISSING
-        described.append(_Field(each.name, is_nullable, has_default, *_reader(annotation)))
+        read = _origin if annotation is Origin else reader_of(annotation)
+        described.append(_Field(each.name, is_nullable, has_default, read, _wanted(annotation)))
     return tuple(described)
 
 
-def _reader(annotation: Any) -> tuple[Callable[[Any], Any], str]:
-    """Choose how values of an annotated type are read; the reader raises for any other."""
+def _wanted(annotation: Any) -> str:
+    """Return how a value of an annotation is asked for."""
     origin = get_origin(annotation) or annotation
-    if origin is datetime:
-        return _instant, "an instant such as 2026-01-06T12:00:00+00:00"
     if issubclass(origin, StrEnum):
-        return origin, f"one of {', '.join(origin)}"
-    if issubclass(origin, str):
-        return _text, "a text"
-    if issubclass(origin, float):
-        return _number, "a number"
-    if issubclass(origin, int):
-        return _whole, "a whole number"
-    if issubclass(origin, tuple):
-        return _texts, "a list of texts"
-    if issubclass(origin, Origin):
-        return _origin, f"an object of texts: {', '.join(each.name for each in fields(Origin))}"
+        return f"one of {', '.join(origin)}"
     if issubclass(origin, Mapping):
-        of = get_args(annotation)[1]
-        return _mapping(None if of is object else _reader(of)[0]), "an object with fitting values"
-    raise TypeError(f"no line can hold {annotation!r}")
+        return "an object with fitting values"
+    return _WANTED[origin]
 
 
-def _instant(value: Any) -> datetime:
-    read = datetime.fromisoformat(_text(value))
-    if read.tzinfo is None:
-        raise ValueError(value)
-    return read.astimezone(UTC)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(value)
-    return float(value)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not _LEAST <= value <= _MOST:
-        raise TypeError(value)
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError(value)
-    return tuple(map(_text, value))
+_WANTED = {
+    datetime: "an instant such as 2026-01-06T12:00:00+00:00",
+    str: "a text",
+    float: "a number",
+    int: "a whole number",
+    tuple: "a list of texts",
+    Origin: f"an object of texts: {', '.join(each.name for each in fields(Origin))}",
+}
 
 
 def _origin(value: Any) -> Origin:
-    if not isinstance(value, dict):
-        raise TypeError(value)
-    return Origin.of({name: _text(text) for name, text in value.items()})
-
-
-def _mapping(read: Callable[[Any], Any] | None) -> Callable[[Any], Mapping[str, Any]]:
-    def reader(value: Any) -> Mapping[str, Any]:
-        if not isinstance(value, dict):
-            raise TypeError(value)
-        return value if read is None else {name: read(each) for name, each in value.items()}
-
-    return reader
+    return Origin.of(value_of(Mapping[str, str], value))
 
 
 _FORMS = {kind: _described(each) for kind, each in CLASSES.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from minutebook.screening.disguises import as_read
+from minutebook.screening.secrets import as_read
 
 REACH = 150
 """How many characters before and after one of its words a match of a pattern may reach."""

@@ -8,9 +8,29 @@ next, how good the ten best are together, and how many texts were compared. The 
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from heapq import nlargest
 from math import exp, log, log1p
 from typing import Any, Generic, TypeVar
+
+LIKELY = 0.5
+"""The strength of a text that says much of what is asked."""
+
+
+class Verdict(StrEnum):
+    """How well a hit answers."""
+
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+    UNLIKELY = "unlikely"
+
+
+def verdict_of(relevance: float) -> Verdict:
+    """Return the verdict on a hit of which a search says how likely it is about the question."""
+    if relevance >= LIKELY_FROM:
+        return Verdict.LIKELY
+    return Verdict.POSSIBLE if relevance >= POSSIBLE_FROM else Verdict.UNLIKELY
+
 
 K = TypeVar("K", bound=str | tuple[Any, ...])
 

@@ -8,15 +8,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
-from mcp.server.connection import Connection
-from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
-from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
 
 from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure
@@ -26,8 +21,14 @@ from minutebook.domain.caller import Call, Caller, Progress, Sample, no_progress
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.server.limits import RESERVED_THREADS, Limits
 from minutebook.server.logs import STACK, request_id
+from minutebook.server.protocol.calls import INTERNAL_ERROR
 from minutebook.server.protocol.provenance import client_of, with_origin
 from minutebook.services.maintenance.database import EngineControl
+
+if TYPE_CHECKING:
+    from mcp.server.connection import Connection
+    from mcp.server.session import ServerSession
+    from mcp.shared.exceptions import MCPError
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +44,11 @@ _SESSION = "minutebook.session"
 OpenApp = Callable[[], App]
 """Returns the app; opens it at the first call."""
 
-CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
+
+CallerOf = Callable[[Any], Caller]
 """Returns the caller of a request; its `request` is the transport's id for it, or empty."""
 
-Locate = Callable[[ServerRequestContext[Any, Any]], Awaitable[None]]
+Locate = Callable[[Any], Awaitable[None]]
 """Finds out where the client of a request works, if it is to be asked."""
 
 Observer = Callable[[str, str, float, Failure | None], None]
@@ -90,7 +92,7 @@ def tool_job(
     return CallJob(contract, tool, arguments, caller, task, contract.unopened(tool))
 
 
-async def nowhere(context: ServerRequestContext[Any, Any]) -> None:
+async def nowhere(context: Any) -> None:
     """Ask no client where it works."""
 
 
@@ -116,6 +118,8 @@ class Dispatcher:
         self._caller_of = caller_of
         self._observer = observer
         self.limits = limits or Limits()
+        self.on_call: list[Callable[[], None]] = []
+        """The act after each call of a tool, which may have changed records."""
         # Jobs that wait, for the store or for one another, must not keep these from a thread.
         self._reserved = anyio.CapacityLimiter(RESERVED_THREADS)
         self._connection = secrets.token_hex(4)
@@ -123,7 +127,7 @@ class Dispatcher:
 
     def caller(
         self,
-        context: ServerRequestContext[Any, Any],
+        context: Any,
         progress: Progress = no_progress,
         sample: Sample | None = None,
     ) -> Caller:
@@ -139,6 +143,11 @@ class Dispatcher:
             work_tree=caller.call.work_tree,
         )
         return replace(caller, call=call)
+
+    def note_call(self) -> None:
+        """Do the act after each call of a tool."""
+        for listener in self.on_call:
+            listener()
 
     async def run(self, job: CallJob[T]) -> T | Failure:
         """Run a job in a worker thread, within the caller's share of the threads.
@@ -190,7 +199,7 @@ class Dispatcher:
         self._databases[session] = app.database
         return app
 
-    def _session_of(self, connection: Connection) -> str:
+    def _session_of(self, connection: "Connection") -> str:
         """Return the name of a connection's session: made at its first request, released at its end."""
         if _SESSION not in connection.state:
             session = connection.state[_SESSION] = new_session()
@@ -239,13 +248,21 @@ def failure_in(outcome: object) -> Failure | None:
     return outcome if isinstance(outcome, Failure) else None
 
 
-def protocol_error(failure: Failure) -> MCPError:
-    """Return a failure as a JSON-RPC error, for requests with results that cannot hold one."""
+def error_of(failure: Failure) -> dict[str, Any]:
+    """Return a failure as the error of a JSON-RPC answer."""
     code = INTERNAL_ERROR if failure.code is None else failure.code
-    return MCPError(code, failure.text, dict(failure.structured or {}) or None)
+    data = dict(failure.structured or {}) or None
+    return {"code": code, "message": failure.text, "data": data}
 
 
-def connection_of(session: ServerSession) -> Connection:
+def protocol_error(failure: Failure) -> "MCPError":
+    """Return it as the SDK raises it, for requests with results that cannot hold a failure."""
+    from mcp.shared.exceptions import MCPError
+
+    return MCPError(**error_of(failure))
+
+
+def connection_of(session: "ServerSession") -> "Connection":
     """Return the connection of a request's session: values kept there end with it."""
     # The SDK means handlers to use `Connection.exit_stack` and `.state`, and has no public way there.
     return session._connection

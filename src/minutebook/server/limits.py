@@ -12,8 +12,6 @@ from contextlib import asynccontextmanager, contextmanager
 from threading import Lock
 
 from anyio import CapacityLimiter, WouldBlock
-from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR
 
 from minutebook.domain.caller import OWNER
 from minutebook.domain.reason import Reason
@@ -74,12 +72,12 @@ def quota_of(total: int) -> int:
     return max(1, total // 4)
 
 
-class TooManyRequests(MCPError):
+class TooManyRequests(Exception):
     """A limit is reached; the message says which, and the remedy."""
 
     def __init__(self, reason: str, **values: object) -> None:
         self.reason = Reason(reason, **values)
-        super().__init__(INTERNAL_ERROR, self.reason)
+        super().__init__(self.reason)
 
 
 class ConcurrencyLimit:

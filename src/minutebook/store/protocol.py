@@ -265,4 +265,4 @@ class Tended(Store, Protocol):
 
     @property
     def upkeep(self) -> Upkeep:
-        """What opens the store, checks it and makes anew what is derived."""
+        """The part that opens the store, checks it and makes derived data anew."""

@@ -13,7 +13,7 @@ from minutebook.contracts.contract import Contract, Operation
 from minutebook.contracts.resources import ResourceHandlers
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, MinutebookError
-from minutebook.server.protocol.tools import REPORT_EVERY
+from minutebook.server.protocol.calls import REPORT_EVERY
 
 INTENDED = "This tool intentionally returns an error for testing"
 

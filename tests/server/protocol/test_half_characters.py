@@ -1,13 +1,15 @@
 """What was stored with half a character, as the command line can, is answered all the same."""
 
 from minutebook.contracts.answers import Answer
-from minutebook.server.protocol.tools import _as_result
+from minutebook.domain.control_characters import encodable
+from minutebook.server.protocol.calls import result_of
+from minutebook.server.stdio.early import line_of
 
 
 def test_an_answer_with_half_a_character_can_be_sent() -> None:
-    told = {"results": [{"content": "half \ud800 of it", "\udfff": ("\udc80", 1)}]}
-    result = _as_result(Answer(text="half \ud800", content=told))
-    assert "half \ufffd of it" in result.model_dump_json()
-    assert result.structured_content == {
+    told = {"results": [{"content": "half \ud800 of it", "\udfff": ["\udc80", 1]}]}
+    result = result_of(Answer(text="half \ud800", content=told))
+    assert "half \ufffd of it" in line_of(id=1, result=result).decode()
+    assert encodable(result)["structuredContent"] == {
         "results": [{"content": "half \ufffd of it", "\ufffd": ["\ufffd", 1]}]
     }

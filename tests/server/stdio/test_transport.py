@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from minutebook.config import settings_with
 from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.caller import in_call
 from minutebook.server.app_loader import AppLoader
+from minutebook.server.dispatch import new_session
 from minutebook.server.stdio.in_process import connection_server
 from minutebook.server.stdio.transport import MOST, serve_on
 from tests.contracts.requirements import requirement
@@ -64,7 +66,8 @@ def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppLoader]:
 def client(opening: AppLoader) -> Iterator[Client]:
     """A client that has shaken hands."""
     near, far = socket.socketpair()
-    server = connection_server(SETTINGS, [knowledge()], opening, SETTINGS.caller())
+    caller = in_call(SETTINGS.caller(), session=new_session())
+    server = connection_server(SETTINGS, [knowledge()], opening, caller)
     thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
     thread.start()
     one = Client(near)
@@ -185,7 +188,8 @@ def test_whatever_is_sent_the_connection_is_served_to_its_end(
     opening: AppLoader, lines: list[bytes]
 ) -> None:
     near, far = socket.socketpair()
-    server = connection_server(SETTINGS, [knowledge()], opening, SETTINGS.caller())
+    caller = in_call(SETTINGS.caller(), session=new_session())
+    server = connection_server(SETTINGS, [knowledge()], opening, caller)
     thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
     thread.start()
     one = Client(near)

@@ -67,11 +67,12 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
     """Return how the model is, and how much waits to be embedded."""
-    from minutebook.models import open_embedding
+    state, reason = model.state, model.reason
+    if state is None:
+        # What it takes to know, a daemon whose model was asked for has done.
+        from minutebook.models import open_embedding
 
-    state, reason = open_embedding(settings).unloaded
-    if model.state is not None:
-        state, reason = model.state, model.reason
+        state, reason = open_embedding(settings).unloaded
     return {
         "model": model.name,
         "dimensions": model.dimensions,

@@ -1,14 +1,20 @@
-"""How the backups are."""
+"""The operation on backups, and its lines of `minutebook status`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
+    from minutebook.api.connection import Operating
     from minutebook.app import App
+
+
+_MINUTE = "%Y-%m-%dT%H:%MZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,16 @@ def backups(app: "App", caller: Caller) -> BackupReport:
         state.next_at,
         None if state.failure is None else state.failure.reason,
     )
+
+
+def status(api: "Operating", settings: Settings) -> Mapping[str, str | None]:
+    """Return the times of the last backup and of the next, and the reason of one that failed."""
+    made = api.run(backups)
+    return {
+        "last_backup": None if made.last is None else f"{made.last_at:{_MINUTE}} {made.last}",
+        "next_backup": None if made.next_at is None else f"{made.next_at:{_MINUTE}}",
+        "backup_failure": made.failure,
+    }
 
 
 OPERATIONS = (backups,)

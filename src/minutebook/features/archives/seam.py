@@ -1,11 +1,10 @@
-"""The functions of this feature that the core calls: checks and lines on backups, their part of *Health*, undoing."""
+"""The functions of this feature that the core calls: checks of backups, their part of *Health*, undoing."""
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minutebook.app import App
-from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import may_read_metrics
@@ -14,9 +13,6 @@ from minutebook.domain.trust.acts import IMPORT_OWN
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.archives.copies.scheduled_backups import BackupState
 from minutebook.services.maintenance.doctor import Check, Finding
-
-if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
 
 BACK_UP = "`minutebook backup --rotate` makes one now"
 
@@ -67,21 +63,6 @@ def back_up(app: App, caller: Caller) -> str:
         raise Forbidden("back up the store", reason)
     made = app.get(scheduled_backups).run(caller)
     return f"/health?done={'backup' if made else 'busy'}#backups"
-
-
-_MINUTE = "%Y-%m-%dT%H:%MZ"
-
-
-def status(api: "Operating", settings: Settings) -> Mapping[str, str | None]:
-    """Return the times of the last backup and of the next, and the reason of one that failed."""
-    from minutebook.features.archives.operations import backups
-
-    made = api.run(backups)
-    return {
-        "last_backup": None if made.last is None else f"{made.last_at:{_MINUTE}} {made.last}",
-        "next_backup": None if made.next_at is None else f"{made.next_at:{_MINUTE}}",
-        "backup_failure": made.failure,
-    }
 
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -12,8 +12,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Decision, Entry, Kind, Memory, Record, Summary, Turn
 from minutebook.domain.trust.acts import CONFIRM
 from minutebook.domain.trust.trail import DONE, UNDO
-from minutebook.domain.writing.edited_files import EditedFiles
-from minutebook.domain.writing.turns import turns_of
+from minutebook.domain.writing.turns import EditedFiles, turns_of
 from minutebook.features.citations.rows import CitationRows, RecordName
 from minutebook.features.citations.texts import CitingText, citing_text
 

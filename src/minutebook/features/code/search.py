@@ -12,10 +12,9 @@ from minutebook.domain.sources import Source
 from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
 from minutebook.features.code.references import below, references_in
 from minutebook.features.code.rerank import Sight, is_named, rerank
-from minutebook.search.answerability import LIKELY_FROM, Judgement, judge_code
+from minutebook.search.answerability import LIKELY_FROM, Judgement, Verdict, judge_code, verdict_of
 from minutebook.search.fusion import Fused, FusedHit, Signal, minmax
 from minutebook.search.text import length_in_words, words
-from minutebook.search.verdict import Verdict, verdict_of
 from minutebook.services.access.visibility import View
 from minutebook.services.embeddings import QueryEmbedding
 from minutebook.services.search.combined import Ranked

@@ -1,1 +1,1 @@
-"""What Minutebook does, shown on a store of its own."""
+"""The work of Minutebook, shown on a store of its own."""

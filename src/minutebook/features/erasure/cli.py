@@ -73,7 +73,7 @@ def erase(
     Then the files of the store are written anew, and all files are searched for what it said. The audit
     trail keeps who erased what, when and why, without a word of it. Exits with 1 if something is left.
     """
-    from minutebook.api.here import Here
+    from minutebook.api.opening import Here
     from minutebook.features.erasure.erasing import Erasing
     from minutebook.features.erasure.selection import Choice
 

@@ -34,7 +34,7 @@ from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of,
 from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.places import backups_of, data_directory
-from minutebook.services.access.erased import decisions_among, forget_erased
+from minutebook.services.access.audit import decisions_among, forget_erased
 from minutebook.services.access.visibility import narrowed, owned_by
 from minutebook.store.sql.side_words import SideRow, SideWords
 

@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import Any
 
 import anyio
-from mcp.server.context import ServerRequestContext
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -15,7 +14,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from minutebook.config import Settings
-from minutebook.contracts.announced import safe
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller
 from minutebook.features.http.mounts import Mount, Served
@@ -35,7 +33,7 @@ from minutebook.features.http.telemetry.metrics import Metrics
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.limits import Limits
-from minutebook.server.protocol.server import Spelling, as_promised, build_server
+from minutebook.server.protocol.server import build_server
 
 
 def application(
@@ -61,8 +59,7 @@ def application(
         loader, authenticator, limits, leaving, needs_token=not names.is_loopback
     )
     guard = [Middleware(AccessMiddleware, access=access)]
-    spelling = safe if settings.tool_names == "safe" else as_promised
-    paths = _ContractPaths(contracts, spelling, dispatcher, access)
+    paths = _ContractPaths(contracts, dispatcher, access, is_safe=settings.tool_names == "safe")
     routes: list[BaseRoute] = [
         *health_routes(loader),
         *authenticator.routes(paths.at_mcp),
@@ -96,14 +93,15 @@ class _ContractPaths:
     def __init__(
         self,
         contracts: Mapping[str, Contract],
-        spelling: Spelling,
         dispatcher: Dispatcher,
         access: AccessControl,
+        *,
+        is_safe: bool,
     ) -> None:
         self._contracts = contracts
         self._dispatcher, self._access = dispatcher, access
         self.endpoints = {
-            f"{MCP}/{name}": Endpoint(build_server([contract], dispatcher, spelling), access)
+            f"{MCP}/{name}": Endpoint(build_server([contract], dispatcher, is_safe), access)
             for name, contract in contracts.items()
         }
         self.at_mcp = dict(self.endpoints)
@@ -150,7 +148,7 @@ def _middleware(metrics: Metrics, names: AllowedHosts, limits: Limits) -> list[M
     ]
 
 
-def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
+def _caller_of(context: Any) -> Caller:
     """Return the caller that AccessMiddleware found for a request."""
     assert isinstance(context.request, Request)
     caller: Caller = context.request.state.caller

@@ -8,9 +8,8 @@ import click
 from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
-from minutebook.cli.printing import body, say, short, style, warn
+from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
-from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import as_json, as_shown, identity, through
 from minutebook.domain.origin import by_whom
 from minutebook.domain.reason import count_of

@@ -19,10 +19,10 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.sources import Source
+from minutebook.search.answerability import Verdict, verdict_of
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import FusedHit, Signal
 from minutebook.search.text import words
-from minutebook.search.verdict import Verdict, verdict_of
 from minutebook.services.access.visibility import View
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.hit_notes import Notes

@@ -17,8 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
-from minutebook.domain.writing.edited_files import EditedFiles
-from minutebook.domain.writing.turns import RECAP
+from minutebook.domain.writing.turns import RECAP, EditedFiles
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.talks import REMEMBERED, WORDS
 from minutebook.search.text import word_terms

@@ -50,7 +50,7 @@ from minutebook.features.sync.replication import TRAVELLING
 from minutebook.features.sync.rows import SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict
 from minutebook.places import machine_name, sync_folder
-from minutebook.services.access.erased import forget_erased
+from minutebook.services.access.audit import forget_erased
 from minutebook.services.intake import IntakeReport, Removals
 
 ACT = "sync"

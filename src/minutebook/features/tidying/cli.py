@@ -7,9 +7,8 @@ from functools import wraps
 import click
 
 from minutebook.cli.opening import opened, scope_here
-from minutebook.cli.printing import body, say, short, style, warn
+from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
-from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import Commands, as_json, as_shown, identity
 from minutebook.domain.origin import by_whom
 from minutebook.domain.reason import count_of

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from minutebook.config import Settings
 from minutebook.domain.reason import count_of
 from minutebook.features.tidying.operations import tidy_state
-from minutebook.services.maintenance.doctor import Check, Finding
 
 if TYPE_CHECKING:
     from minutebook.api.connection import Operating
     from minutebook.app import App
+    from minutebook.services.maintenance.doctor import Check
 
 _MINUTE = "%Y-%m-%dT%H:%MZ"
 
@@ -29,18 +29,18 @@ def status(api: "Operating", settings: Settings) -> Mapping[str, object]:
     }
 
 
-def checks(app: "App") -> Iterable[Check]:
+def checks(app: "App") -> "Iterable[Check]":
     """Yield the check for rounds that a schedule wants and that did not run."""
-    yield Check("The suggestions", lambda: _overdue(app))
+    from minutebook.services.maintenance.doctor import Check, Finding
 
+    def overdue() -> list[Finding]:
+        state = tidy_state.act(app, app.settings.caller())
+        since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"
+        finding = f"`tidy_every` is set, and nothing was looked at as it says: {since}."
+        remedy = (
+            "it runs while a daemon or server does, `minutebook start` starts one; "
+            "`minutebook tidy` looks at once"
+        )
+        return [Finding(finding, remedy)] if state.is_overdue else []
 
-def _overdue(app: "App") -> list[Finding]:
-    state = tidy_state.act(app, app.settings.caller())
-    if not state.is_overdue:
-        return []
-    since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"
-    remedy = (
-        "it runs while a daemon or server does, `minutebook start` starts one; "
-        "`minutebook tidy` looks at once"
-    )
-    return [Finding(f"`tidy_every` is set, and nothing was looked at as it says: {since}.", remedy)]
+    yield Check("The suggestions", overdue)

@@ -11,8 +11,8 @@ from typing import Any
 from minutebook import __version__
 from minutebook.config import Settings, load
 from minutebook.domain.caller import Caller, Note, in_call
-from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.plain import plain
 from minutebook.embedding.service import until_loaded
 from minutebook.feature import features
 from minutebook.operations.table import operation_named
@@ -137,7 +137,7 @@ def unknown() -> InvalidInput:
 
 
 def _failure(error: MinutebookError) -> dict[str, Any]:
-    return {"error": facts_of(error), "text": str(error)}
+    return {"error": plain(error), "text": str(error)}
 
 
 def _who(hello: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str], str, str]:

@@ -32,9 +32,8 @@ from minutebook.server.daemon.operations import DaemonHost, LeftToClient
 from minutebook.server.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
 from minutebook.server.dispatch import new_session
 from minutebook.server.logs import log_to_stderr
-from minutebook.server.stdio.drain import DRAIN_WITHIN
 from minutebook.server.stdio.in_process import connection_server, reading_tools
-from minutebook.server.stdio.transport import serve_on
+from minutebook.server.stdio.transport import DRAIN_WITHIN, serve_on
 from minutebook.services.maintenance.data_directory import make_home
 
 log = logging.getLogger(__name__)

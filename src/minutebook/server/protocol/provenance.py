@@ -1,10 +1,8 @@
-"""Which program sends a request, as far as it tells."""
+"""The sending program of a request, as far as it tells."""
 
 import re
 from dataclasses import replace
 from typing import Any
-
-from mcp.server.context import ServerRequestContext
 
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.origin import Origin, as_client, tidied
@@ -13,8 +11,8 @@ _PRODUCT = re.compile(r"([^\s/()]+)(?:/(\S+))?")
 """The first product of a User-Agent header (RFC 9110): a name and, after a slash, a version."""
 
 
-def client_of(context: ServerRequestContext[Any, Any]) -> Origin:
-    """Return the client's name and version.
+def client_of(context: Any) -> Origin:
+    """Return the name and version of the client of a request, of which `context` is the SDK's context or like it.
 
     From the handshake, or from the request's `_meta` at 2026-07-28; else, over HTTP, from the
     User-Agent header.

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import AskedEnough, Unanswered
 from minutebook.domain.reason import Reason
-from minutebook.server.limits import ConcurrencyLimit
+from minutebook.server.limits import ConcurrencyLimit, TooManyRequests
 
 ASK_WITHIN = 300.0
 """Seconds in which the client's model, and perhaps its user first, has to answer."""
@@ -111,7 +111,7 @@ class _SamplingTalk(Generic[T]):
         self._question: types.InputRequiredResult | None = None
         self._answers: types.InputResponses = {}
         self._outcome: list[T] = []
-        self._refused: MCPError | None = None
+        self._refused: MCPError | TooManyRequests | None = None
         self._rounds = 0
 
     async def run(self, work: Work[T]) -> None:
@@ -123,7 +123,7 @@ class _SamplingTalk(Generic[T]):
         with self._scope:
             try:
                 self._outcome.append(await work(lambda: self._context, ask))
-            except MCPError as error:
+            except (MCPError, TooManyRequests) as error:
                 self._refused = error
         self._news.set()
 

@@ -1,52 +1,57 @@
 """Contracts as an MCP server: tools listed as promised, calls answered in worker threads."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.announced import ICON, WEBSITE, has_skill, joint_info
+from minutebook.contracts.announced import (
+    ICON,
+    MODERN_VERSION,
+    WEBSITE,
+    Announced,
+    has_skill,
+    joint_info,
+)
 from minutebook.contracts.contract import Contract
 from minutebook.server.dispatch import Dispatcher
+from minutebook.server.limits import TooManyRequests
 from minutebook.server.protocol.resources import Resources, add_prompts
 from minutebook.server.protocol.skills import SkillShelf
 from minutebook.server.protocol.subscriptions import Watch
 from minutebook.server.protocol.tools import Tools
 
-Spelling = Callable[[str], str]
-"""Writes a tool's name as clients are shown it."""
-
-
 _Context = ServerRequestContext[Any, Any]
-
-
-def as_promised(name: str) -> str:
-    """Spell a tool's name as its contract does."""
-    return name
 
 
 def build_server(
     contracts: Sequence[Contract],
     dispatcher: Dispatcher,
-    spelling: Spelling = as_promised,
+    is_safe: bool = False,  # noqa: FBT001, FBT002
 ) -> Server[Any]:
     """Speak MCP for some contracts, no two of which offer a tool of the same name.
 
+    `is_safe` has clients shown the tools' names as `safe` spells them.
     Resources and prompts are announced if one of the contracts has them, the skill if its tools are there.
     """
     watch = Watch([contract for contract in contracts if contract.resources], dispatcher)
-    tools = Tools(contracts, dispatcher, spelling, watch.wake)
+    dispatcher.on_call.append(watch.wake)
+    promises = [contract.promise for contract in contracts]
+    announced = Announced(promises, is_safe=is_safe)
+    tools = Tools(contracts, dispatcher, announced)
 
     @asynccontextmanager
     async def lifespan(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         async with tools.sampling.lifespan(), watch.lifespan(server) as state:
             yield state
 
-    info = joint_info([contract.promise for contract in contracts])
+    info = joint_info(promises)
+    listed = announced.tools(MODERN_VERSION, "")["tools"]
     server: Server[Any] = Server(
         info["name"],
         version=info["version"],
@@ -54,19 +59,28 @@ def build_server(
         website_url=WEBSITE,
         icons=[types.Icon(src=ICON, mime_type="image/svg+xml", sizes=["any"])],
         instructions=info["instructions"],
-        get_tool_input_schema=_schemas(tools.listed).get,
+        get_tool_input_schema={tool["name"]: tool["inputSchema"] for tool in listed}.get,
         on_list_tools=tools.list_all,
         on_call_tool=tools.call,
         lifespan=lifespan,
     )
     if watch.contracts:
         Resources(watch, dispatcher).add_to(server)
-    if has_skill(contract.promise for contract in contracts):
+    if has_skill(promises):
         SkillShelf().add_to(server)
     if prompting := [contract for contract in contracts if contract.prompts]:
         add_prompts(server, prompting, dispatcher)
     _discover_truly(server)
+    server.middleware.append(_limited)
     return server
+
+
+async def _limited(ctx: _Context, call_next: CallNext) -> HandlerResult:
+    """Answer a request that a limit keeps out with the limit."""
+    try:
+        return await call_next(ctx)
+    except TooManyRequests as error:
+        raise MCPError(types.INTERNAL_ERROR, error.reason) from error
 
 
 def options(server: Server[Any]) -> InitializationOptions:
@@ -92,7 +106,3 @@ def _discover_truly(server: Server[Any]) -> None:
         return result
 
     server.add_request_handler("server/discover", types.RequestParams, discover)
-
-
-def _schemas(listed: types.ListToolsResult) -> Mapping[str, Mapping[str, Any]]:
-    return {tool.name: tool.input_schema for tool in listed.tools}

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of the protocol that begin with a handshake; another is answered with the last."""
 
+_PROTOCOLS = "io.modelcontextprotocol/"
+"""How names in `_meta` begin to which the protocol gives a meaning."""
+
 _VERSION, _CAPABILITIES, _CLIENT = (
-    f"io.modelcontextprotocol/{name}"
-    for name in ("protocolVersion", "clientCapabilities", "clientInfo")
+    f"{_PROTOCOLS}{name}" for name in ("protocolVersion", "clientCapabilities", "clientInfo")
 )
 """What a request without a handshake says in its `_meta`."""
 
@@ -40,9 +42,11 @@ class EarlyAnswers:
 
     def answer(self, line: bytes) -> bytes | None:
         """Return the line that answers a request, or None if only the server can answer it."""
-        message = _message(line)
-        if message is None:
-            return None
+        message = message_in(line)
+        return self.answer_to(message) if message and "id" in message else None
+
+    def answer_to(self, message: "dict[str, Any]") -> bytes | None:
+        """Do the same for a request that was read."""
         method, params = message["method"], message.get("params", {})
         if method == "initialize" and not self._version:
             result = self._initialized(params)
@@ -60,8 +64,7 @@ class EarlyAnswers:
             return None
         if result is None:
             return None
-        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-        return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        return line_of(id=message["id"], result=result)
 
     def _initialized(self, params: "dict[str, Any]") -> "dict[str, Any] | None":
         if set(params) != {"protocolVersion", "capabilities", "clientInfo"}:
@@ -75,8 +78,19 @@ class EarlyAnswers:
         return self._announced.initialize(version if version in VERSIONS else VERSIONS[-1])
 
 
-def _message(line: bytes) -> "dict[str, Any] | None":
-    """Read a request in JSON that every reader reads alike."""
+def line_of(**message: object) -> bytes:
+    """Write a message; half a character, which UTF-8 cannot hold, becomes U+FFFD."""
+    text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        from minutebook.domain.control_characters import encodable
+
+        return str(encodable(text)).encode() + b"\n"
+
+
+def message_in(line: bytes) -> "dict[str, Any] | None":
+    """Read a request or a notification in JSON that every reader reads alike; None for anything else."""
     try:
         message = json.loads(line.decode())
         # Half a surrogate and what JSON calls no number are for the server to refuse.
@@ -85,7 +99,7 @@ def _message(line: bytes) -> "dict[str, Any] | None":
         return None
     if not isinstance(message, dict) or not set(message) <= {"jsonrpc", "id", "method", "params"}:
         return None
-    id = message.get("id")
+    id = message.get("id", "")
     is_id = isinstance(id, str) or (type(id) is int and abs(id) < _MOST_EXACT)
     is_request = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
     return message if is_id and is_request and isinstance(message.get("params", {}), dict) else None
@@ -99,6 +113,20 @@ def _is_plain(params: "dict[str, Any]") -> bool:
     return isinstance(meta, dict) and all(
         name == "progressToken" and (isinstance(token, str) or type(token) is int)
         for name, token in meta.items()
+    )
+
+
+def is_plain_call(message: "dict[str, Any]") -> bool:
+    """Tell whether a call of a tool has only parts that mean the same in each handshake revision."""
+    params = message.get("params", {})
+    meta = params.get("_meta", {})
+    return (
+        set(params) <= {"name", "arguments", "_meta"}
+        and isinstance(params.get("name"), str)
+        and isinstance(params.get("arguments", {}), dict)
+        and isinstance(meta, dict)
+        and (isinstance(token := meta.get("progressToken", 0), str) or type(token) is int)
+        and not any(name.startswith(_PROTOCOLS) for name in meta)
     )
 
 

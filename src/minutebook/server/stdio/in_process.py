@@ -6,9 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Any, NoReturn
-
-from mcp.server.lowlevel import Server
+from typing import NoReturn
 
 from minutebook.app import App
 from minutebook.config import Settings, load
@@ -21,9 +19,8 @@ from minutebook.invocation import Invocation, working_directory
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.logs import log_to_stderr
-from minutebook.server.protocol.server import as_promised, build_server
 from minutebook.server.stdio.proxy import DaemonLink, Proxy, own_pipes
-from minutebook.server.stdio.transport import serve_on
+from minutebook.server.stdio.transport import OnConnection, serve_on
 from minutebook.server.stdio.whereabouts import Whereabouts
 
 _LAST_WORDS = 5.0
@@ -107,8 +104,8 @@ def connection_server(
     loader: AppLoader,
     caller: Caller,
     folder: str = "",
-) -> Server[Any]:
-    """Build the server of a connection on which all requests are one caller's.
+) -> OnConnection:
+    """Return the service of a connection on which all requests are one caller's.
 
     `folder` is the client's working directory, empty if it has none.
     """
@@ -119,12 +116,9 @@ def connection_server(
             connected(app, caller, folder)
         return app
 
-    spelling = safe if settings.tool_names == "safe" else as_promised
     whereabouts = Whereabouts(settings, caller, folder)
     dispatcher = Dispatcher(open_app, whereabouts.caller, locate=whereabouts.locate)
-    server = build_server(contracts, dispatcher, spelling)
-    whereabouts.add_to(server)
-    return server
+    return OnConnection(whereabouts, contracts, dispatcher, settings.tool_names == "safe")
 
 
 def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from minutebook.server.protocol.methods import ENDLESS
+from minutebook.server.protocol.calls import ENDLESS, INTERNAL_ERROR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _RESUMED = "minutebook-resumed"
 """The id of requests that the proxy repeats on its own account."""
 
 _CHUNK = 1 << 16
-_INTERNAL_ERROR = -32603
 
 
 class Unserved(Exception):
@@ -147,11 +146,9 @@ class ProxyConversation:
             id, end = json.JSONDecoder().raw_decode(text, len(_ANSWER))
         except ValueError:
             return True
-        if id == _RESUMED:
-            return False
         if not text.startswith(',"method"', end):
             self.requests.pop(_key(id), None)
-        return True
+        return bool(id != _RESUMED)
 
     def opening_lines(self) -> Iterator[bytes]:
         """Yield the lines that bring a new server to the state of the last one."""
@@ -390,5 +387,5 @@ def _unknown_outcome(request: _Request) -> bytes:
 
 def _error(request: _Request, text: str) -> bytes:
     id = json.loads(request.line)["id"]
-    error = {"code": _INTERNAL_ERROR, "message": text}
+    error = {"code": INTERNAL_ERROR, "message": text}
     return json.dumps({"jsonrpc": "2.0", "id": id, "error": error}).encode() + b"\n"

@@ -5,20 +5,20 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import anyio
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller, Note, in_call
 from minutebook.folders.finding import FolderPlace
 from minutebook.whereabouts import follows_folders, place_in, scope_of, work_tree_of
+
+if TYPE_CHECKING:
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +30,6 @@ MOST_ROOTS = 32
 
 _CHANGED = "notifications/roots/list_changed"
 
-_Context = ServerRequestContext[Any, Any]
-
 
 class Whereabouts:
     """The caller of a connection, with the scope of the folder that the client works in."""
@@ -42,19 +40,22 @@ class Whereabouts:
         self._caller = caller
         self._place: FolderPlace | None = None
         self._by_roots = False
-        self._asks_roots = False
+        self.asks_roots = False
+        """Whether the next request asks the client for its roots, where it has any."""
         self._told_in: str | int | None = None
         self._lock = anyio.Lock()
         if follows_folders(settings):
             place = place_in(settings, Path(folder or "/"))
             self._settle(place)
-            self._asks_roots = self._by_roots = place.root is None
+            self.asks_roots = self._by_roots = place.root is None
 
-    def add_to(self, server: Server[Any]) -> None:
+    def add_to(self, server: "Server[Any]") -> None:
         """Have a server listen for changes of the roots."""
+        import mcp_types as types
+
         server.add_notification_handler(_CHANGED, types.NotificationParams, self._changed)
 
-    def caller(self, context: _Context) -> Caller:
+    def caller(self, context: Any) -> Caller:
         """Return the caller of a request; the first call of a tool is told the faults of its place."""
         caller, place = self._caller, self._place
         if place is None or place.problem is None or context.method != "tools/call":
@@ -64,19 +65,21 @@ class Whereabouts:
             in_call(caller, notes=_notes(place)) if self._told_in == context.request_id else caller
         )
 
-    async def locate(self, context: _Context) -> None:
+    async def locate(self, context: Any) -> None:
         """Ask the client for its roots if its working directory belongs to no project."""
-        if not self._asks_roots:
+        if not self.asks_roots:
             return
         async with self._lock:
-            if self._asks_roots:
-                self._asks_roots = False
+            if self.asks_roots:
+                self.asks_roots = False
                 await self._ask(context)
 
-    async def _ask(self, context: _Context) -> None:
+    async def _ask(self, context: Any) -> None:
         params = context.session.client_params
         if params is None or params.capabilities.roots is None:
             return
+        from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
+
         try:
             with anyio.fail_after(ROOTS_WAIT), warnings.catch_warnings():
                 warnings.simplefilter("ignore", MCPDeprecationWarning)
@@ -88,9 +91,9 @@ class Whereabouts:
         nowhere = place_in(self._settings, Path("/"))
         self._settle(next((each for each in places if each.root is not None), nowhere))
 
-    async def _changed(self, context: _Context, params: types.NotificationParams) -> None:
+    async def _changed(self, context: Any, params: "types.NotificationParams") -> None:
         """Ask again at the next request, where roots are asked for."""
-        self._asks_roots = self._by_roots
+        self.asks_roots = self._by_roots
 
     def _settle(self, place: FolderPlace) -> None:
         self._place, self._told_in = place, None
@@ -100,7 +103,7 @@ class Whereabouts:
             log.warning("where a client works is not settled: %s", place.problem)
 
 
-def _paths(roots: Iterable[types.Root]) -> list[Path]:
+def _paths(roots: "Iterable[types.Root]") -> list[Path]:
     """Return the folders of this machine that roots name."""
     found = []
     for root in list(roots)[:MOST_ROOTS]:

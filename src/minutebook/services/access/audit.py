@@ -1,6 +1,7 @@
 """The audit trail: one entry an act, in its transaction, or in one of its own if it was refused."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from itertools import islice, takewhile
 from types import MappingProxyType
+from typing import Protocol
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -19,6 +21,7 @@ from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Entry,
     Head,
+    Key,
     Kind,
     Memory,
     Record,
@@ -39,6 +42,36 @@ from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Snapshot, Store, Tended
 from minutebook.store.sql.side_words import SideWords
 from minutebook.store.values import Change
+
+
+class ErasedCopies(Protocol):
+    """A feature's copies of records outside the store."""
+
+    def note(self, keys: Sequence[Key]) -> None:
+        """Note that records were removed, in the transaction that did it."""
+
+    def remove(self) -> Sequence[str]:
+        """Remove the copies; return the steps left to a person. Raises StoreBusy, StoreError."""
+
+
+def forget_erased(store: Tended, records: Sequence[Key]) -> None:
+    """Remove what features keep of records that are about to be erased, in their transaction."""
+    for forget in loaded("on_erase"):
+        forget(store, records)
+    ids = defaultdict[str, set[str]](set)
+    for organization, _, id in records:
+        ids[organization].add(id)
+    for organization, erased in ids.items():
+        SideWords(store.database).forget(organization, erased)
+
+
+def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
+    """Return the ids of the decisions among records, by organization."""
+    decided: dict[str, list[str]] = {}
+    for organization, kind, id in records:
+        if kind is Kind.DECISION:
+            decided.setdefault(organization, []).append(id)
+    return decided
 
 
 def chain_break(store: Store, organization: str, noted: Collection[Head] = ()) -> Break | None:

@@ -16,6 +16,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
 from minutebook.search.answerability import (
+    LIKELY,
     POSSIBLE_ACROSS_FROM,
     POSSIBLE_FROM,
     Judgement,
@@ -36,7 +37,6 @@ from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.late_interaction import whole
 from minutebook.search.text import TextQuery, languages_of, length_in_words, parse_query, words
-from minutebook.search.verdict import LIKELY
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.store.values import R

@@ -20,8 +20,7 @@ from minutebook.domain.writing.decision_drafts import erased
 from minutebook.features.archives.copies.backups import DATABASE, pack
 from minutebook.features.archives.copies.restores import unpack
 from minutebook.features.ledger.mirror.ledger_texts import follow
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.erased import decisions_among, forget_erased
+from minutebook.services.access.audit import Trail, decisions_among, forget_erased
 from minutebook.services.access.visibility import Clock
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.protocol import Store

@@ -13,8 +13,8 @@ from starlette.routing import Route
 from minutebook.app import App
 from minutebook.contracts.answers import Failure
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import MinutebookError
+from minutebook.domain.plain import plain
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
@@ -38,7 +38,7 @@ class OperationWording:
     ) -> Failure:
         """Word an error; a caller with a token learns nothing about this machine."""
         shown = redacted_for(caller, error)
-        return Failure(str(shown), cause=type(error).__name__, facts=facts_of(shown))
+        return Failure(str(shown), cause=type(error).__name__, facts=plain(shown))
 
 
 def served_operations(

@@ -1,1 +1,1 @@
-"""What each request passes before it is answered: names, turns, sizes, callers, limits."""
+"""The gates of each request before it is answered: names, turns, sizes, callers, limits."""

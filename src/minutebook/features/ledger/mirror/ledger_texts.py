@@ -12,7 +12,7 @@ from minutebook.domain.records import Decision, Kind
 from minutebook.domain.trust.trail import ERASE
 from minutebook.domain.writing.decision_drafts import erased
 from minutebook.features.ledger.repositories import Ledgers
-from minutebook.services.access.erased import forget_erased
+from minutebook.services.access.audit import forget_erased
 from minutebook.store.protocol import Store
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from minutebook.domain.reason import Reason
 from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.words import said, word
-from minutebook.search.verdict import Verdict
+from minutebook.search.answerability import Verdict
 from minutebook.services.access.provenance import PROVENANCE
 
 VERDICTS: dict[Verdict, Later] = {

@@ -20,7 +20,7 @@ from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.page import FindKind, Page, View, Visit
 from minutebook.features.pages.frame.register import find_kinds, parts
 from minutebook.features.pages.frame.wording import notes_said
-from minutebook.search.verdict import Verdict
+from minutebook.search.answerability import Verdict
 from minutebook.services.search.doubt import RELEVANCE
 from minutebook.services.search.recall import Selection
 
