@@ -22,6 +22,7 @@ from benchmarks.pipe import Pipe
 from minutebook import invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
+from tests.constants import with_constants
 
 AT_ONCE, AT_ONCE_QUICK = 8, 2
 SERVE = ("-P", "-m", "minutebook", "serve", "--home")
@@ -73,22 +74,24 @@ def starters(scratch: Path, stack: ExitStack, *, install: bool) -> list[Starter]
     alone, cold, warm = (House(scratch / name) for name in ("alone", "cold", "warm"))
     for house in (alone, cold, warm):
         house.home.mkdir()
-        # Eight models that are loaded at once on two cores take their time.
-        (house.home / "config.toml").write_text("embedding_wait = 300\n", encoding="utf-8")
         stack.callback(house.stop)
     program = sys.executable
+    # Eight models that are loaded at once on two cores take their time.
+    patient = with_constants(scratch, services__embeddings__EMBEDDING_WAIT=300.0)
     found = [
         Starter(
             "minutebook, in process",
             [program, *SERVE, alone.home, "--no-daemon"],
             "recall",
             question,
+            patient,
         ),
         Starter(
             "minutebook, daemon cold",
             [program, *SERVE, cold.home],
             "recall",
             question,
+            patient,
             before=cold.stop,
             shared=cold.pid,
         ),
@@ -97,6 +100,7 @@ def starters(scratch: Path, stack: ExitStack, *, install: bool) -> list[Starter]
             [program, *SERVE, warm.home],
             "recall",
             question,
+            patient,
             shared=warm.pid,
         ),
     ]

@@ -102,6 +102,6 @@ def judged(what: str, app: App, known: Sequence[Writer], of: str) -> tuple[Cell,
 def app_on(url: str) -> Iterator[App]:
     """Open an app on a database, without a model and with indices of its own."""
     with tempfile.TemporaryDirectory() as home:
-        settings = settings_with(home=Path(home), store=url, embedder="none", writer_wait=20.0)
+        settings = settings_with(home=Path(home), store=url, embedder="none")
         with closing(open_app(settings)) as app:
             yield app

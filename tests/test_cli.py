@@ -248,22 +248,12 @@ def test_the_schema_is_exported_as_one_document(run: Run) -> None:
 
 
 @pytest.mark.needs("journal", "ledger")
-def test_which_contract_is_exported_is_asked_unless_a_setting_names_one(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_which_contract_is_exported_is_asked(run: Run) -> None:
     asked = run("export-schema")
-    assert (asked.exit_code, asked.stdout) == (2, "")
+    assert (asked.exit_code, asked.stdout) == (1, "")
+    assert "CONTRACT must be one of knowledge" in asked.stderr
     assert all(name in asked.stderr for name in CONTRACTS)
-    assert "minutebook export-schema ledger > mcp_api_v1.json" in " ".join(asked.stderr.split())
-    (tmp_path / "home").mkdir(exist_ok=True)
-    (tmp_path / "home" / "config.toml").write_text('contract = "ledger"\n', encoding="utf-8")
-    ledger = run("export-schema", "ledger").stdout_bytes
-    assert run("--home", str(tmp_path / "home"), "export-schema").stdout_bytes == ledger
     assert json.loads(run("export-schema", "journal").output) == CONTRACTS["journal"]().schema()
-    monkeypatch.setenv("MINUTEBOOK_CONTRACT", "nothing")
-    refused = run("export-schema")
-    assert refused.exit_code == 1
-    assert "CONTRACT must be one of knowledge" in refused.stderr
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

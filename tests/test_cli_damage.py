@@ -146,7 +146,7 @@ def test_damage_to_an_index_alone_is_repaired(run: Run, home: Path) -> None:
 def test_without_a_backup_an_empty_store_is_begun_only_when_asked_for(run: Run, home: Path) -> None:
     assert "--start-anew is for a damaged" in check_plain(run("doctor", "--start-anew"))
     (home / "backups.log").unlink()
-    (home / "config.toml").write_text("writer_wait = 7\n")
+    (home / "config.toml").write_text("recall_tokens = 7\n")
     overwritten(database(home))
     said = run("doctor").output
     assert "No backup" in said
@@ -180,7 +180,7 @@ def test_a_folder_in_which_no_store_was_kept_begins_one(run: Run, home: Path) ->
     """Neither settings alone, nor what a start that was killed leaves, stand in the way."""
     shutil.rmtree(home)
     home.mkdir()
-    (home / "config.toml").write_text("writer_wait = 7\n")
+    (home / "config.toml").write_text("recall_tokens = 7\n")
     for name in ("minutebook.db", "minutebook.db-lock"):
         (home / name).touch()
     (home / "claims").mkdir()

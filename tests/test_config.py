@@ -114,7 +114,7 @@ def test_a_former_setting_is_none_that_there_is() -> None:
     assert not former_settings() & {each.name for each in fields(all_settings())}
 
 
-@pytest.mark.parametrize("name", ["embedding_cache", "token_states"])
+@pytest.mark.parametrize("name", ["embedding_cache", "token_states", "log_format"])
 def test_a_former_setting_stops_nothing_and_is_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
@@ -139,9 +139,9 @@ def test_a_former_setting_stops_nothing_and_is_named(
     ("line", "wanted"),
     [
         ("recall_tokens = 2.5", "a whole number of at least 0"),
-        ("backup_keep = 0", "a whole number of at least 1"),
+        ("recall_tokens = -1", "a whole number of at least 0"),
         ("rate_limit = nan", "a number of at least 0"),
-        ("writer_wait = -1", "a number of at least 0"),
+        ("tidy_every = -1", "a number of at least 0"),
         ("durability = 'half'", "one of full, normal"),
         ("durability = ['full']", "one of full, normal"),
         ("public_url = 'memory.example.org'", "an http or https URL without a query"),

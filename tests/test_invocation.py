@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -76,7 +75,7 @@ ALIKE: list[tuple[list[str], dict[str, str]]] = [
     ([], {"MINUTEBOOK_ENDPOINT_KEY": "a key"}),
     ([], {"MINUTEBOOK_SUMMARY_KEY": "a key"}),
     ([], {"MINUTEBOOK_DAEMON": "on"}),
-    ([], {"MINUTEBOOK_HOOK_TOKENS": "90"}),
+    ([], {"MINUTEBOOK_HOOK_WAIT": "9"}),
     ([], {"MINUTEBOOK_LOG_LEVEL": "debug"}),
     ([], {"MINUTEBOOK_RATE_LIMIT": "9"}),
     ([], {"PATH": "/elsewhere"}),
@@ -108,14 +107,9 @@ def test_whatever_all_connections_share_does(words: list[str], variables: dict[s
     assert asked(*words, **variables).address != asked().address
 
 
-def test_where_no_contract_is_named_the_settings_do(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    assert asked("--home", str(home)).contracts == ["knowledge"]
-    (home / "config.toml").write_text('contract = "ledger"\n', encoding="utf-8")
-    assert asked("--home", str(home)).contracts == ["ledger"]
-    assert asked("--home", str(home), "journal").contracts == ["journal"]
-    assert asked("--home", str(home), MINUTEBOOK_CONTRACT="catalog").contracts == ["catalog"]
+def test_where_no_contract_is_named_it_is_knowledge() -> None:
+    assert asked().contracts == ["knowledge"]
+    assert asked("journal").contracts == ["journal"]
 
 
 def test_a_ledger_of_ones_own_is_that_of_one_organization() -> None:
@@ -208,7 +202,6 @@ def test_what_connections_share_is_all_but_their_own() -> None:
         "read_only": True,
         "tools": ("recall",),
         "answers": "lines",
-        "recall_at": datetime(2026, 1, 31, tzinfo=UTC),
     }
     assert set(everything) == OWN
     assert set(SERVING) >= OWN
@@ -222,15 +215,13 @@ def test_what_connections_share_is_all_but_their_own() -> None:
 
 @pytest.mark.parametrize(
     ("stated", "waits"),
-    [("", 60.0), ("7.5", 7.5), ("0", 1.0), ("nan", 1.0), ("inf", 3600.0), ("soon", 60.0)],
+    [("", 0.25), ("7.5", 7.5), ("0", 0.01), ("nan", 0.01), ("inf", 60.0), ("soon", 0.25)],
 )
-def test_a_daemon_that_hangs_is_waited_for_within_bounds(
-    tmp_path: Path, stated: str, waits: float
-) -> None:
-    environment = {"MINUTEBOOK_HOME": str(tmp_path), "MINUTEBOOK_DAEMON_WAIT": stated}
+def test_a_hook_waits_within_bounds(tmp_path: Path, stated: str, waits: float) -> None:
+    environment = {"MINUTEBOOK_HOME": str(tmp_path), "MINUTEBOOK_HOOK_WAIT": stated}
     found = invocation.read(["serve"], environment)
     assert found is not None
-    assert found.daemon_wait == waits
+    assert found.hook_wait == waits
 
 
 def test_an_installation_has_one_daemon_whatever_name_its_python_has(

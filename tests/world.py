@@ -427,7 +427,7 @@ def worlds(home: Path) -> Iterator[Opener]:
         caller: Caller | None = None,
         **changes: Any,
     ) -> World:
-        plain: dict[str, Any] = {"durability": "normal", "embedding_wait": wait}
+        plain: dict[str, Any] = {"durability": "normal"}
         options = plain | _UNASKED | changes
         settings = settings_with(home=home / name, **options)
         if ON_SERVER:
@@ -448,6 +448,7 @@ def worlds(home: Path) -> Iterator[Opener]:
             ),
             clock=clock,
             randbits=chance.getrandbits,
+            embedding_wait=wait,
         )
         opened.append(app)
         if embedding is None:

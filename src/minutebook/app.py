@@ -28,7 +28,7 @@ from minutebook.places import data_directory, machine_name
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.embeddings import EMBEDDING_WAIT, Embeddings
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.screening import Screening
 from minutebook.stores import locks_of, open_store
@@ -349,12 +349,14 @@ def open_app(
     models: Models | None = None,
     clock: Clock = now,
     randbits: RandomBits = secrets.randbits,
+    embedding_wait: float = EMBEDDING_WAIT,
     or_reads: bool = False,
 ) -> App:
     """Open the store of these settings, made if it is missing, and build the app on it.
 
     Raises StoreError if the store cannot be opened, InvalidInput if settings do not fit together. A
-    failure leaves nothing open. With `or_reads` a store that cannot be written is opened to be read.
+    failure leaves nothing open. A call waits `embedding_wait` seconds for a model that is loading. With `or_reads`
+    a store that cannot be written is opened to be read.
     """
     models = models or models_of(settings)
     with ExitStack() as opened:
@@ -366,7 +368,7 @@ def open_app(
         infrastructure = Infrastructure(
             store=store,
             locks=locks,
-            embeddings=Embeddings(store, models.embedding, settings.embedding_wait, locks),
+            embeddings=Embeddings(store, models.embedding, embedding_wait, locks),
             trail=trail,
             screening=Screening(settings.redact),
             # How strict the store is changes with its tokens.

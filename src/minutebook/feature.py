@@ -25,8 +25,6 @@ class Feature:
     """Names of the features that it imports, no more and no fewer: `tools/check_house.py` holds it to them."""
     settings: str = ""
     """Its settings, a dataclass below `Settings`."""
-    check_settings: str = ""
-    """What raises InvalidInput if settings do not fit together: a function of Settings."""
     copies: str = ""
     """Where it keeps copies of records: a function from Settings to folders."""
     beside: str = ""

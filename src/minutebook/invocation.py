@@ -26,8 +26,8 @@ FILE, DATABASE = "config.toml", "minutebook.db"
 HOOK_WAIT = "0.25"
 """The default of the setting `hook_wait`: less than a person notices."""
 
-DAEMON_WAIT = "60"
-"""The default of the setting `daemon_wait`: what clients commonly wait for an answer."""
+DAEMON_WAIT = 60.0
+"""Seconds to wait for a daemon that lives and does not answer: what clients commonly wait for an answer."""
 
 DEFAULT_CONTRACT = "knowledge"
 """What is served to those who name none."""
@@ -45,7 +45,7 @@ IDENTITY = (
 )
 """The settings that every command takes as options; the others come from file or environment."""
 
-SERVING = (*IDENTITY, "tool_names", "read_only", "tools", "answers", "recall_at")
+SERVING = (*IDENTITY, "tool_names", "read_only", "tools", "answers")
 """Those that the commands take which serve, or have a client serve."""
 
 OWN = frozenset(
@@ -60,24 +60,20 @@ OWN = frozenset(
         "read_only",
         "tools",
         "answers",
-        "recall_at",
     }
 )
 """The settings that are a connection's own; the others are the same for all of one daemon."""
 
 UNSHARED = frozenset(
     {
-        *("contract", "daemon", "daemon_wait"),
-        *("hooks", "hook_wait", "hook_tokens", "hook_ignore"),
-        *("public_url", "http_hosts", "http_origins", "http_calls"),
-        *("rate_limit", "metrics", "traces_url"),
-        *("jwt_issuer", "jwt_audience", "jwt_keys"),
-        *("oidc_client", "oidc_secret", "oidc_scopes", "oidc_session"),
+        *("daemon", "hooks", "hook_wait", "hook_ignore"),
+        *("public_url", "http_hosts", "http_origins", "rate_limit", "traces_url"),
+        *("jwt_issuer", "jwt_audience", "jwt_keys", "oidc_client", "oidc_secret"),
     }
 )
 """The settings of a call, or of another sort of server: a daemon's own say nothing."""
 
-OF_ITS_PROCESS = frozenset({"daemon_idle", "log_level", "log_format"})
+OF_ITS_PROCESS = frozenset({"log_level"})
 """Those that a daemon has for itself, whoever its clients are."""
 
 FLAGS = frozenset({"read_only"})
@@ -98,7 +94,7 @@ SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "oidc_secret", "summ
 HIDDEN = SECRETS | {"store"}
 """The settings whose values are shown nowhere; that of `store` may hold a password."""
 
-_PATHS = frozenset({"home", "ledger", "backup_folder", "ledgers_folder", "audit_key"})
+_PATHS = frozenset({"home", "ledger", "backup_folder", "audit_key"})
 _PATH_LISTS = frozenset({"index_roots", "archive_roots"})
 _EMBEDDERS = frozenset({"built-in", "endpoint", "none"})
 _PLACES = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
@@ -118,8 +114,7 @@ class Invocation:
         }
         self.environment = environment
         self._places = [environment.get(name, "") for name in _PLACES]
-        # One that is none, or cannot be read, is for `load` and the registry.
-        self.contracts = list(contracts) or [str(self.value("contract", DEFAULT_CONTRACT))]
+        self.contracts = list(contracts) or [DEFAULT_CONTRACT]
 
     @property
     def home(self) -> str:
@@ -138,14 +133,13 @@ class Invocation:
         return self.value("daemon", "on") == "on"
 
     @property
-    def daemon_wait(self) -> float:
-        """Seconds to wait for a daemon that lives and does not answer; a bad value is for `load`."""
-        return self._seconds("daemon_wait", DAEMON_WAIT, 1.0, 3600.0)
-
-    @property
     def hook_wait(self) -> float:
         """Seconds within which a hook ends, answered or not; a bad value is for `load`."""
-        return self._seconds("hook_wait", HOOK_WAIT, 0.01, 60.0)
+        try:
+            stated = float(str(self.value("hook_wait", HOOK_WAIT)))
+        except ValueError:
+            return float(HOOK_WAIT)
+        return min(60.0, max(0.01, stated))
 
     @property
     def tool_names(self) -> object:
@@ -170,13 +164,6 @@ class Invocation:
         parts = named if isinstance(named, list) else []
         names = [name for each in parts if (name := str(each).strip())]
         return [] if names == ["all"] else names
-
-    def _seconds(self, setting: str, default: str, least: float, most: float) -> float:
-        try:
-            stated = float(str(self.value(setting, default)))
-        except ValueError:
-            return float(default)
-        return min(most, max(least, stated))
 
     def value(self, setting: str, default: str) -> object:
         """Return the unchecked value of a setting, or None if the file is no TOML."""

@@ -14,6 +14,9 @@ from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import being_filled
 from minutebook.store.sqlite import SqliteStore, missing_database
 
+WRITER_WAIT = 30.0
+"""Seconds to wait for another process that is writing."""
+
 
 def open_store(settings: Settings, *, or_reads: bool = False) -> Tended:
     """Open the store of these settings, on a server or in the data directory; make it if it is missing.
@@ -21,10 +24,8 @@ def open_store(settings: Settings, *, or_reads: bool = False) -> Tended:
     With `or_reads` a file that cannot be written is opened to be read.
 
     Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
-    server's store needs is not installed, or settings do not fit the engine.
+    server's store needs is not installed.
     """
-    for check_fits in loaded("check_settings"):
-        check_fits(settings)
     if settings.store is not None:
         return store_at(settings, settings.store)
     return file_store(settings, or_reads=or_reads)
@@ -42,7 +43,7 @@ def file_store(
     return SqliteStore(
         settings.database,
         durability=settings.durability,
-        writer_wait=settings.writer_wait,
+        writer_wait=WRITER_WAIT,
         beside=() if receives else _beside(settings),
         receives=receives,
         keys=place_of(settings.key),

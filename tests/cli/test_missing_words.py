@@ -16,7 +16,7 @@ from tests.terminal import Run
         (("serch", "x"), 2, "'search'"),
         (("settings", "sett", "x"), 2, "'set'"),
         (("settings", "set", "recall_tokens", "-1"), 1, "recall_tokens must be"),
-        (("settings", "set", "embedding_wait", "-0.5"), 1, "embedding_wait must be"),
+        (("settings", "set", "review_window", "-0.5"), 1, "review_window must be"),
         pytest.param(
             ("import", "foo"), 1, "one of claude-code, ", marks=pytest.mark.needs("importers")
         ),

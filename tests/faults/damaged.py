@@ -61,7 +61,7 @@ class Told:
 
     def use(self, home: Path) -> None:
         """Open the store, read and search it, and write to it."""
-        settings = load({"home": str(home), "embedder": "none", "writer_wait": "5"})
+        settings = load({"home": str(home), "embedder": "none"})
         with closing(open_app(settings)) as app:
             app.start()
             store = app.infrastructure.store

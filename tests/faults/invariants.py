@@ -98,7 +98,7 @@ def check(home: Path, said: Acknowledged, **options: Any) -> None:
 
 def violations(home: Path, said: Acknowledged, **options: Any) -> list[str]:
     """Return what does not hold, as `check` looks at it."""
-    given: dict[str, Any] = {"embedder": "none", "writer_wait": 20.0} | options
+    given: dict[str, Any] = {"embedder": "none"} | options
     settings = settings_with(home=home, **given)
     with closing(open_app(settings)) as app:
         found = [*of_app(app, said), *_goes_on(app)]

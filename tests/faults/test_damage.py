@@ -124,7 +124,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
         app.doctor.mend(OWNER)
         app.get(store_backups).make(OWNER, folder / "all.tar")
         hook_log.append(str(first), client="codex", event="Stop", outcome="captured")
-        (first / "config.toml").write_text("writer_wait = 7\n")
+        (first / "config.toml").write_text("recall_tokens = 7\n")
         # With a log that was not carried over.
         shutil.copytree(first, home)
     copy = folder / "copy"

@@ -36,10 +36,10 @@ def judged(
     folder: Path, pairs: Sequence[tuple[Door, Item]], redact: Redact | None
 ) -> tuple[Exits, list[Answer]]:
     """Put items through their doors and look at every exit. Raises AssertionError if anything is wrong."""
-    with logged() as (plain, lines), house(folder, redact) as one:
+    with logged() as lines, house(folder, redact) as one:
         exits, answers = put(one, pairs)
-    text = plain.getvalue()
-    exits.wrong += [Wrong("log", "", each) for each in log_lines(text, lines.getvalue())]
+    text = lines.getvalue()
+    exits.wrong += [Wrong("log", "", each) for each in log_lines(text)]
     exits.wrong += [
         Wrong("log", item.id, "a secret is there")
         for _, item in pairs

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from minutebook import stores
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
@@ -95,8 +96,11 @@ def woken(process: "subprocess.Popen[str]") -> str:
     return process.communicate("\n", timeout=60)[0].strip()
 
 
-def test_who_sleeps_within_a_write_keeps_its_claim_and_others_are_told(tmp_path: Path) -> None:
-    settings = settings_with(home=tmp_path / "home", embedder="none", writer_wait=0.3)
+def test_who_sleeps_within_a_write_keeps_its_claim_and_others_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "WRITER_WAIT", 0.3)
+    settings = settings_with(home=tmp_path / "home", embedder="none")
     said = Acknowledged()
     with closing(open_app(settings)) as app:
         app.memories.store(ANA, Draft(content="Before", type=MemoryType.FACT))

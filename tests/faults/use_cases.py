@@ -94,7 +94,6 @@ class Ground:
             index_roots={"acme": (self.given.folder.parent,)},
             review_window=0.0,
             agent_memory_secret=SECRET,
-            embedding_wait=0.0,
             key=f"file:{self.folder / 'keys'}",
         )
 
@@ -104,7 +103,11 @@ class Ground:
         clock.turn(3600)
         models = replace(models_of(self.settings), embedding=self.embedding)
         return open_app(
-            self.settings, models=models, clock=clock, randbits=Random(seed).getrandbits
+            self.settings,
+            models=models,
+            clock=clock,
+            randbits=Random(seed).getrandbits,
+            embedding_wait=0.0,
         )
 
     def copied(self, folder: Path) -> Self:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.disk.filelock import FileLock
+from minutebook.server.daemon import process
 from minutebook.server.daemon import rendezvous as meeting_places
 from tests.line_client import INITIALIZED
 from tests.server.daemon.test_process import CALL, WITHOUT, House, content, house_in, kept, stored
@@ -114,18 +115,17 @@ def test_a_door_that_is_removed_is_made_again(house: House) -> None:
 
 
 def test_the_status_says_for_how_long_nobody_was_connected(house: House) -> None:
-    house.variables["MINUTEBOOK_DAEMON_IDLE"] = "60"
     pipe = house.client()
     (status,) = house.daemons()
     assert status["idle_seconds"] is status["ends_in_seconds"] is None
     pipe.process.kill()
     wait_until(lambda: [each["clients"] for each in house.daemons()] == [0])
     (status,) = house.daemons()
-    assert status["idle_seconds"] + status["ends_in_seconds"] == 60
+    assert status["idle_seconds"] + status["ends_in_seconds"] == process.IDLE
 
 
 def test_to_be_asked_keeps_no_daemon_alive(house: House) -> None:
-    house.variables["MINUTEBOOK_DAEMON_IDLE"] = "3"
+    house.set(server__daemon__process__IDLE=3.0)
     house.client().process.kill()
     # Each look asks it.
     wait_until(lambda: not house.daemons())

@@ -73,7 +73,7 @@ def test_a_stop_is_one_connections_and_one_that_ended_holds_nothing_open(world: 
 @pytest.fixture
 def opening(tmp_path: Path) -> Iterator[AppLoader]:
     """A store that nobody has opened yet."""
-    opened = AppLoader(settings_with(home=tmp_path / "home", embedder="none", writer_wait=60.0))
+    opened = AppLoader(settings_with(home=tmp_path / "home", embedder="none"))
     yield opened
     opened.close()
 

@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.instants import moment_of
 from minutebook.domain.reason import Reason
 from minutebook.domain.rights.roots import NamedRoots
 from minutebook.invocation import KEY_FILE, KEYRING, absolute, path_from
@@ -124,10 +123,6 @@ def path_or_name(name: str, wanted: Reason) -> SettingKind:
 
 
 TEXT = SettingKind(lambda value, folder: str(value), Reason("text"))
-MOMENT = SettingKind(
-    lambda value, folder: moment_of(str(value), ends=True),
-    Reason("a day or a time, such as 2026-01-31 or 2026-01-31T12:00Z"),
-)
 FOLDER = SettingKind(lambda value, folder: Path(path_from(folder, value)), Reason("a folder"))
 FILE = SettingKind(lambda value, folder: Path(path_from(folder, value)), Reason("a file"))
 PLACE_OF_KEYS = SettingKind(

@@ -66,7 +66,6 @@ class Settings(
             organization=self.organization,
             repositories=None if self.repository is None else frozenset({self.repository}),
             user=self.user,
-            as_of=self.recall_at,
         )
 
     def person(self, given: Mapping[str, str], user: str) -> Caller:

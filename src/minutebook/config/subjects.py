@@ -1,7 +1,6 @@
 """Where records are kept, and how surely."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -9,10 +8,8 @@ import platformdirs
 
 from minutebook.config.kinds import (
     FOLDER,
-    MOMENT,
     NAMES,
     PLACE_OF_KEYS,
-    SECONDS,
     SWITCH,
     TEXT,
     OnOff,
@@ -28,7 +25,6 @@ from minutebook.domain.reason import Reason
 from minutebook.domain.records import Role
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.feature import engines
-from minutebook.invocation import DAEMON_WAIT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +75,9 @@ class ContentSettings:
 class EmbeddingSettings:
     """Which model embeds texts."""
 
-    FORMER: ClassVar[tuple[str, ...]] = ("embedding_cache", "embedding_threads", "token_states")
+    FORMER: ClassVar[tuple[str, ...]] = (
+        *("embedding_cache", "embedding_threads", "embedding_wait", "token_states"),
+    )
 
     embedder: str = setting(
         "built-in",
@@ -87,9 +85,6 @@ class EmbeddingSettings:
         "`built-in`, `endpoint` (see endpoint_url), `none`, or a folder that holds model.onnx and "
         "tokenizer.json.",
         is_common=True,
-    )
-    embedding_wait: float = setting(
-        10.0, SECONDS, "Seconds a call waits for a model that is still loading."
     )
 
 
@@ -116,6 +111,8 @@ def _sources(value: Any, folder: str) -> tuple[Source, ...]:
 class AnswerSettings:
     """What a question is answered from, and how much of it."""
 
+    FORMER: ClassVar[tuple[str, ...]] = ("recall_at",)
+
     answers: AnswerForm = setting(
         "json",
         one_of(AnswerForm),
@@ -128,12 +125,6 @@ class AnswerSettings:
         SettingKind(_sources, Reason("a list of {names}", names=", ".join(TEXTS))),
         "What `recall` of the knowledge contract and `minutebook search` look through. "
         "`decision`: decisions that hold; `session`: turns and summaries of sessions.",
-    )
-    recall_at: datetime | None = setting(
-        None,
-        MOMENT,
-        "Answer `recall` and `minutebook search` as of then: what held and had been said at that time; of a day, at its "
-        "end. Not set: now.",
     )
     recall_tokens: int = setting(
         1500,
@@ -151,12 +142,8 @@ ToolNames = Literal["contract", "safe"]
 class ClientSettings:
     """The clients that are served."""
 
-    contract: str | None = setting(
-        None,
-        TEXT,
-        "Contract that `serve` serves over stdio, and `export-schema` prints, where none is named; "
-        "not set: `serve` takes knowledge, `export-schema` asks.",
-    )
+    FORMER: ClassVar[tuple[str, ...]] = ("contract",)
+
     tool_names: ToolNames = setting(
         "contract",
         one_of(ToolNames),
@@ -176,12 +163,13 @@ class ClientSettings:
 
 
 LogLevel = Literal["debug", "info", "warning", "error"]
-LogFormat = Literal["text", "json"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessSettings:
     """How the process runs and what it logs."""
+
+    FORMER: ClassVar[tuple[str, ...]] = ("daemon_idle", "daemon_wait", "log_format")
 
     daemon: OnOff = setting(
         "on",
@@ -189,23 +177,11 @@ class ProcessSettings:
         "`on`: stdio clients share a process in the background, which is started when the first "
         "comes; `off`: each is served by a process of its own.",
     )
-    daemon_idle: float = setting(
-        600.0, SECONDS, "Seconds without any client after which that process ends."
-    )
-    daemon_wait: float = setting(
-        float(DAEMON_WAIT),
-        SECONDS,
-        "Seconds (1 to 3600) to wait for that process if it lives and does not answer; then the "
-        "client is served by a process of its own.",
-    )
     log_level: LogLevel | None = setting(
         None,
         one_of(LogLevel),
         "Least level of log lines: `debug` (with the stack trace of each error), `info` (a line for "
         "each call), `warning` or `error`. Not set: `info` in the daemon's log, else `warning`.",
-    )
-    log_format: LogFormat = setting(
-        "text", one_of(LogFormat), "`text`, or `json`: one object a line, for machines."
     )
 
 
@@ -231,7 +207,7 @@ def scheme_of(address: str) -> str:
 class StoreSettings:
     """Where records are kept, and how surely."""
 
-    FORMER: ClassVar[tuple[str, ...]] = ("store_pool",)
+    FORMER: ClassVar[tuple[str, ...]] = ("store_pool", "writer_wait")
 
     home: Path = setting(
         lambda: Path(platformdirs.user_data_dir("minutebook", appauthor=False)),
@@ -259,7 +235,4 @@ class StoreSettings:
         one_of(Durability),
         "`full`: an acknowledged write survives a power cut; `normal`: a killed process, but the "
         "last writes before a power cut may be lost.",
-    )
-    writer_wait: float = setting(
-        30.0, SECONDS, "Seconds to wait for another process that is writing."
     )

@@ -46,14 +46,14 @@ Rules = Callable[[], Policy]
 """Tells how strictly the store is kept at this moment."""
 
 
-def may_read_metrics(caller: Caller, *, admins_only: bool) -> bool:
+def may_read_metrics(caller: Caller) -> bool:
     """Tell whether a caller may read the metrics of all organizations together."""
     if not caller.token:
         # The owner of the machine: as soon as tokens exist nobody comes without one.
         return True
     scopes = (caller.organization, caller.repositories, caller.user)
     is_bound = any(scope is not None for scope in scopes)
-    return not is_bound and (caller.role is Role.ADMIN or not admins_only)
+    return not is_bound and caller.role is Role.ADMIN
 
 
 class Owned(Protocol):

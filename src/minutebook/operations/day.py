@@ -92,7 +92,7 @@ def _sessions(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
 
 def _failing_jobs(app: "App", caller: Caller) -> Iterator[DayPart]:
     """Yield the jobs that fail by now, to callers that answer for the whole store."""
-    failing = app.job_runs.failing() if may_read_metrics(caller, admins_only=True) else []
+    failing = app.job_runs.failing() if may_read_metrics(caller) else []
     if failing:
         counts = [counted("{count:,} failing job", "{count:,} failing jobs", len(failing))]
         lines = [DayLine(Reason("The job “{job}” fails", job=each.job)) for each in failing]

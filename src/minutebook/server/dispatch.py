@@ -225,7 +225,7 @@ def _log_call(
         "client": caller.call.origin.program if caller.call.origin else "",
     }
     line = "%(contract)s %(tool)s: %(outcome)s in %(milliseconds)s ms, client %(client)r"
-    log.info(line, facts, extra=facts)
+    log.info(line, facts)
 
 
 def new_session() -> str:

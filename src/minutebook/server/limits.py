@@ -16,7 +16,9 @@ from anyio import CapacityLimiter, WouldBlock
 from minutebook.domain.caller import OWNER
 from minutebook.domain.reason import Reason
 
-CALLS = 1000
+CALLS = 64
+"""Calls over HTTP that are taken on at once; those beyond are told to come again."""
+
 STREAMS = 384
 """Streams over HTTP, all together: connections are left for calls."""
 
@@ -234,7 +236,7 @@ class Limits:
     | limit | of all | of one principal | beyond it |
     | --- | --- | --- | --- |
     | `requests` | no limit | setting `rate_limit`, a second | HTTP 429 with Retry-After |
-    | `calls` over HTTP | setting `http_calls` | a quarter | HTTP 429 |
+    | `calls` over HTTP | CALLS | a quarter | HTTP 429 |
     | `streams` over HTTP | STREAMS | a quarter | HTTP 429 |
     | `sessions` over HTTP | SESSIONS | a quarter | HTTP 429 |
     | `turns` of requests over HTTP | no limit | no limit, CROWDED_TURNS beside others; WAITING_REQUESTS wait | HTTP 429 |
@@ -245,15 +247,10 @@ class Limits:
     Of one connection: WATCHED_RESOURCES (JSON-RPC −32602). Of all: CONNECTIONS (HTTP 503).
     """
 
-    def __init__(
-        self,
-        *,
-        rate: float = 0.0,
-        calls: int = CALLS,
-    ) -> None:
+    def __init__(self, *, rate: float = 0.0) -> None:
         self.requests = RateLimit(rate)
         under_way = Reason("As many calls of yours are under way as one caller may have; await one")
-        self.calls = ConcurrencyLimit(calls, quota_of(calls), under_way)
+        self.calls = ConcurrencyLimit(CALLS, quota_of(CALLS), under_way)
         self.streams = ConcurrencyLimit(STREAMS, quota_of(STREAMS), under_way)
         self.sessions = ConcurrencyLimit(
             None,

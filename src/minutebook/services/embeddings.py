@@ -40,6 +40,9 @@ from minutebook.store.values import Vectors, VectorSpace
 
 log = logging.getLogger(__name__)
 
+EMBEDDING_WAIT = 10.0
+"""Seconds that a call waits for a model that is still loading."""
+
 BATCH = 32
 """How many records are embedded before their vectors are written, at most."""
 

@@ -138,18 +138,16 @@ def house(folder: Path, redact: Redact | None = None) -> Iterator[House]:
 
 
 @contextmanager
-def logged() -> Iterator[tuple[io.StringIO, io.StringIO]]:
-    """Gather all that is logged, as lines for people and as JSON."""
-    streams = io.StringIO(), io.StringIO()
+def logged() -> Iterator[io.StringIO]:
+    """Gather all that is logged."""
+    stream = io.StringIO()
     root, level = logging.getLogger(), logging.getLogger().level
-    handlers = [logging.StreamHandler(each) for each in streams]
-    for handler, form in zip(handlers, (logs._Plain(), logs._Json()), strict=True):
-        handler.setFormatter(form)
-        root.addHandler(handler)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs._Plain())
+    root.addHandler(handler)
     root.setLevel(logging.INFO)
     try:
-        yield streams
+        yield stream
     finally:
         root.setLevel(level)
-        for handler in handlers:
-            root.removeHandler(handler)
+        root.removeHandler(handler)

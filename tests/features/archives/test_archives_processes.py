@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from minutebook import stores
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.json_lines import line_of
@@ -107,9 +108,10 @@ def test_an_export_clears_away_nothing_that_another_is_still_writing(
 
 
 def test_an_export_that_cannot_be_entered_in_the_trail_leaves_no_file(
-    opener: Opener, tmp_path: Path
+    opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = opener(name="home", writer_wait=0.0)
+    monkeypatch.setattr(stores, "WRITER_WAIT", 0.0)
+    world = opener(name="home")
     world.app.sessions.add(AGENT, "s1", "hello", "", "")
     other = FileLock(tmp_path / "home" / "minutebook.db-lock")
     other.acquire(0.0)

@@ -22,8 +22,8 @@ from tests.world import wait_until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and /proc are used")
 
 CHANGES = [
-    *(("hook_tokens", "500"), ("hook_wait", "20"), ("recall_log", "questions"), ("redact", "mask")),
-    *(("writer_wait", "20"), ("hook_wait", "21"), ("durability", "normal")),
+    *(("backup_every", "24"), ("hook_wait", "20"), ("recall_log", "questions"), ("redact", "mask")),
+    *(("recall_tokens", "900"), ("hook_wait", "21"), ("durability", "normal")),
 ]
 
 
@@ -95,7 +95,7 @@ def test_hooks_and_tools_of_open_sessions_go_on_whatever_is_set(house: House) ->
 def test_what_concerns_no_daemon_leaves_it_as_it_is(house: House) -> None:
     pipe = house.client()
     first = house.pid()
-    for name, value in (("hook_tokens", "90"), ("rate_limit", "9"), ("http_calls", "9")):
+    for name, value in (("hook_wait", "22"), ("rate_limit", "9")):
         assert typed(house, "settings", "set", name, value).returncode == 0
     time.sleep(2.5)
     assert house.pid() == first

@@ -155,7 +155,7 @@ def writing(home: Path) -> Iterator[None]:
 
 @contextmanager
 def occupied(server: Server) -> Iterator[None]:
-    """Take the one call that a server with `http_calls` 1 takes on: a write, which waits."""
+    """Take the one call that a server with CALLS 1 takes on: a write, which waits."""
     assert server.post("/mcp", call("get_status")).status_code == 200
     with writing(server.home):
         while True:

@@ -10,6 +10,7 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.records import Role
+from tests.constants import with_constants
 from tests.features.http.speaking import Server, call, served, token
 from tests.features.ledger.contract.ledgered import WHY
 from tests.world import wait_until
@@ -42,7 +43,8 @@ WRITES = [
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("failing").resolve()
     token(home, "first")
-    with served(home, MINUTEBOOK_WRITER_WAIT="0.1") as one:
+    constants = with_constants(tmp_path_factory.mktemp("constants"), stores__WRITER_WAIT=0.1)
+    with served(home, **constants) as one:
         yield one
 
 

@@ -25,7 +25,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
 
 @pytest.fixture(scope="module")
 def server(secrets: tuple[Path, str, str]) -> Iterator[Server]:
-    with served(secrets[0], MINUTEBOOK_RATE_LIMIT="0", MINUTEBOOK_HTTP_CALLS="100") as one:
+    with served(secrets[0], MINUTEBOOK_RATE_LIMIT="0") as one:
         yield one
 
 

@@ -8,6 +8,7 @@ import anyio
 import mcp_types as types
 import pytest
 
+from tests.constants import with_constants
 from tests.features.http.speaking import Server, call, served
 from tests.features.journal.test_stdio import REVISIONS, ask, model, write
 from tests.world import wait_until
@@ -16,7 +17,8 @@ from tests.world import wait_until
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     # One call at a time: the client's part in it must not wait for its end.
-    with served(tmp_path_factory.mktemp("served"), MINUTEBOOK_HTTP_CALLS="1") as one:
+    folder = tmp_path_factory.mktemp("served")
+    with served(folder, **with_constants(folder, server__limits__CALLS=1)) as one:
         yield one
 
 

@@ -1,4 +1,4 @@
-"""A server that is killed while it decides: `python -m tests.features.ledger.killed_decider HOME URL FOLDER`.
+"""A server that is killed while it decides: `python -m tests.features.ledger.killed_decider HOME URL`.
 
 The commit is in Git by then, and the store has nothing of it.
 """
@@ -22,10 +22,8 @@ def _die(*arguments: Any) -> NoReturn:
 
 
 def main() -> None:
-    home, url, folder = sys.argv[1:]
-    settings = settings_with(
-        home=Path(home), store=url, ledgers_folder=Path(folder), embedder="none"
-    )
+    home, url = sys.argv[1:]
+    settings = settings_with(home=Path(home), store=url, embedder="none")
     app = open_app(settings)
     tables: Any = DecisionTables
     tables.put_mark = _die

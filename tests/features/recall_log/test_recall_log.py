@@ -253,12 +253,12 @@ def test_a_memory_that_may_no_longer_be_seen_shows_no_more(telling: World) -> No
 
 
 def test_the_oldest_leave(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = opener(recall_log="questions", recall_log_days=1.0)
+    world = opener(recall_log="questions")
     for number in range(3):
         asking(world).call("search_text", query=f"tea {number}")
         world.clock.turn()
     assert len(logged(world)) == 3
-    world.clock.turn(86_399)
+    world.clock.turn(30 * 86_400 - 1)
     asking(world).call("search_text", query="last")
     world.app.get(RecallLog).flush()
     # Another process looks at its first question for what is to leave.

@@ -64,20 +64,18 @@ def test_a_client_shows_its_secret_as_the_provider_wants_it(provider: OpenIdProv
     assert refused.value.fault is ProviderFault.SETTINGS
 
 
-@pytest.mark.thorough
-def test_a_sign_in_lasts_as_the_id_token_says_unless_it_is_set(provider: OpenIdProvider) -> None:
+def test_a_sign_in_lasts_as_the_id_token_says(provider: OpenIdProvider) -> None:
     assert 0 < signed_in(opened(provider.url), provider).lasts <= 300 + LEEWAY
-    assert signed_in(opened(provider.url, oidc_session=28_800.0), provider).lasts == 28_800.0
 
 
-def test_the_scopes_are_asked_for_and_a_query_of_the_address_stays(
+def test_an_id_token_is_asked_for_and_a_query_of_the_address_stays(
     provider: OpenIdProvider,
 ) -> None:
     provider.configuration = {"authorization_endpoint": f"{provider.url}/authorize?tenant=a"}
-    url = opened(provider.url, oidc_scopes=("openid", "roles")).authorization_url("s", "n", "c")
+    url = opened(provider.url).authorization_url("s", "n", "c")
     query = parse_qs(urlsplit(url).query)
     assert query["tenant"] == ["a"]
-    assert query["scope"] == ["openid roles"]
+    assert query["scope"] == ["openid"]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,6 @@ def test_keys_that_changed_are_read_again_and_keys_that_fail_are_said(
         ({"jwt_issuer": "http://login.example"}, "jwt_issuer"),
         ({"public_url": None}, "public_url"),
         ({"public_url": "http://memory.example"}, "public_url"),
-        ({"oidc_scopes": ("profile",)}, "oidc_scopes"),
     ],
 )
 def test_half_a_setting_of_the_sign_in_is_refused(changes: dict[str, Any], argument: str) -> None:

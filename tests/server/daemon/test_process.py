@@ -20,6 +20,7 @@ from mcp.client.stdio import StdioServerParameters
 from minutebook import invocation
 from minutebook.server.daemon import client as daemon_client
 from minutebook.server.daemon.rendezvous import DaemonAddress, all_of_this_user, daemon_address
+from tests.constants import with_constants
 from tests.features.catalog.test_stdio import POLICY
 from tests.line_client import LineClient
 from tests.server.stdio.speaking import INITIALIZE
@@ -43,6 +44,10 @@ class House:
     @property
     def environment(self) -> dict[str, str]:
         return {**os.environ, **self.variables}
+
+    def set(self, **constants: object) -> None:
+        """Have processes that are started from now on run with these values, as `with_constants` takes them."""
+        self.variables |= with_constants(self.home.parent, **constants)
 
     def place(self, *options: str) -> DaemonAddress:
         """Where the daemon of a client with these options is."""
@@ -362,7 +367,7 @@ def test_a_subscription_outlives_the_daemon(house: House) -> None:
 
 
 def test_a_daemon_without_clients_ends_and_leaves_nothing(house: House) -> None:
-    house.variables["MINUTEBOOK_DAEMON_IDLE"] = "0.1"
+    house.set(server__daemon__process__IDLE=0.1)
     pipe = house.client()
     pid = house.pid()
     pipe.process.kill()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from minutebook import stores
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.errors import (
     Conflict,
@@ -179,10 +180,13 @@ def test_one_session_that_fails_is_told_and_stops_no_other(world: World) -> None
     assert [each.session for each in world.app.summaries.summarize_all(world.caller).done] == ["b"]
 
 
-def test_a_store_that_cannot_be_written_fails_each_session_by_itself(opener: Opener) -> None:
-    world = opener(caller=AGENT, writer_wait=0.05)
+def test_a_store_that_cannot_be_written_fails_each_session_by_itself(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "WRITER_WAIT", 0.05)
+    world = opener(caller=AGENT)
     converse(world, "a")
-    other = opener(caller=AGENT, writer_wait=0.05)
+    other = opener(caller=AGENT)
     holding, release = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -21,7 +21,7 @@ from minutebook.server.logs import log_to_stderr
 @serving
 @added_options("serve")
 def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
-    """Serve contracts to MCP clients: over stdio (the setting `contract`, else knowledge), or HTTP.
+    """Serve contracts to MCP clients: over stdio (knowledge if none is named), or HTTP.
 
     Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
     """
@@ -30,7 +30,7 @@ def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
     from minutebook.contracts.registry import opened
     from minutebook.server.stdio import in_process
 
-    names = contracts or (settings.contract or DEFAULT_CONTRACT,)
+    names = contracts or (DEFAULT_CONTRACT,)
     served = opened(
         names, read_only=settings.read_only, tools=settings.tools, answers=settings.answers
     )
@@ -38,26 +38,16 @@ def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
 
 
 @click.command("export-schema", short_help="Print a contract's tools, schemas and errors as JSON.")
-@click.argument("contract", required=False)
+@click.argument("contract", default="")
 @click.option(
     "--format", type=click.Choice(["json", "yaml"]), default="json", help="What to write it in."
 )
 @click.pass_obj
 @added_options("export-schema")
-def export_schema(options: dict[str, str], contract: str | None, format: str) -> None:
-    """Print a CONTRACT's tools, schemas and errors as one document.
-
-    Where none is named it is that of the setting `contract`.
-    """
+def export_schema(options: dict[str, str], contract: str, format: str) -> None:
+    """Print a CONTRACT's tools, schemas and errors as one document."""
     from minutebook.contracts.answers import written
-    from minutebook.contracts.registry import CONTRACTS, opened
-
-    contract = contract or load(options).contract
-    if not contract:
-        raise click.UsageError(
-            f"name the CONTRACT, one of {', '.join(CONTRACTS)}; for example "
-            "`minutebook export-schema ledger > mcp_api_v1.json`"
-        )
+    from minutebook.contracts.registry import opened
 
     (chosen,) = opened([contract])
     text = chosen.exported() if format == "json" else written(chosen.schema(), format)

@@ -145,7 +145,7 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
     "--rotate",
     is_flag=True,
     help="Instead of PATH: a new file in `backup_folder`, restored for a test; the last "
-    "`backup_keep` stay.",
+    "seven stay.",
 )
 @identity
 def backup(options: dict[str, str], path: Path | None, rotate: bool) -> object:  # noqa: FBT001

@@ -42,7 +42,7 @@ def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None
     from minutebook.features.archives.copies.backups import store_backups
     from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
 
-    if not may_read_metrics(caller, admins_only=True):
+    if not may_read_metrics(caller):
         return None
     scheduled = app.get(scheduled_backups)
     return {
@@ -56,7 +56,7 @@ def back_up(app: App, caller: Caller) -> str:
     """Make a backup and restore it for a test. Raises Forbidden to callers that do not answer for all."""
     from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
 
-    if not may_read_metrics(caller, admins_only=True):
+    if not may_read_metrics(caller):
         reason = (
             "it holds all organizations; its owner may, and an admin's token that is held to none"
         )

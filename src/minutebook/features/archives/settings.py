@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from minutebook.config import Settings
-from minutebook.config.kinds import COUNT, FOLDER, ROOTS, at_least, setting
+from minutebook.config.kinds import FOLDER, ROOTS, at_least, setting
 from minutebook.domain.filters import default_organization
 from minutebook.domain.rights.roots import NamedRoots, Roots
 
@@ -13,6 +14,8 @@ from minutebook.domain.rights.roots import NamedRoots, Roots
 @dataclass(frozen=True, kw_only=True)
 class ArchiveSettings(Settings):
     """Where archives are written and read, and which backups are made."""
+
+    FORMER: ClassVar[tuple[str, ...]] = ("backup_keep",)
 
     archive_roots: NamedRoots = setting(
         (),
@@ -28,7 +31,6 @@ class ArchiveSettings(Settings):
         "for a test; 0: none. `minutebook backup --rotate` makes one as these at once.",
         is_common=True,
     )
-    backup_keep: int = setting(7, COUNT, "How many of these backups are kept.")
     backup_folder: Path | None = setting(
         None,
         FOLDER,

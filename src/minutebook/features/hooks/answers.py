@@ -13,7 +13,7 @@ from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.plain import plain
 from minutebook.features.hooks import log
 from minutebook.features.hooks.events import (
-    MOST_TOKENS,
+    BRIEF_TOKENS,
     HookEvent,
     HookMoment,
     output_of,
@@ -132,10 +132,7 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> HookQuestio
         frozenset(known.ids),
         known.is_briefed,
         known.sessions_in(event.folder, repository_known(settings)),
-        min(
-            settings.of(HookSettings).hook_tokens,
-            MOST_TOKENS.get(client, settings.of(HookSettings).hook_tokens),
-        ),
+        BRIEF_TOKENS,
         known.began,
     )
 

@@ -40,8 +40,8 @@ MOMENTS: Mapping[str, HookMoment] = {
 }
 """The moments of the events, which the clients name each in its own way."""
 
-MOST_TOKENS: Mapping[str, int] = {"cursor": 1_800}
-"""Tokens that a client takes at most when a session starts: Cursor fails for more than 10,000 characters."""
+BRIEF_TOKENS = 600
+"""Tokens, of four characters each, that a session is told at its start; Cursor fails for more than 10,000 characters."""
 
 SHOWS = frozenset({"claude-code", "codex", "gemini"})
 """The clients whose sessions are kept, and which show a hook's `systemMessage` to the person."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from minutebook.config import Settings
-from minutebook.config.kinds import COUNT, SECONDS, OnOff, one_of, separated, setting
+from minutebook.config.kinds import SECONDS, OnOff, one_of, separated, setting
 from minutebook.domain.reason import Reason
 from minutebook.invocation import HOOK_WAIT
 
@@ -13,7 +13,7 @@ from minutebook.invocation import HOOK_WAIT
 class HookSettings(Settings):
     """How much hooks tell an agent, and where they tell nothing."""
 
-    FORMER: ClassVar[tuple[str, ...]] = ("hook_relevance",)
+    FORMER: ClassVar[tuple[str, ...]] = ("hook_relevance", "hook_tokens")
 
     hooks: OnOff = setting(
         "on",
@@ -23,9 +23,6 @@ class HookSettings(Settings):
     )
     hook_wait: float = setting(
         float(HOOK_WAIT), SECONDS, "Seconds (0.01 to 60) after which a hook gives up silently."
-    )
-    hook_tokens: int = setting(
-        600, COUNT, "Tokens, of four characters each, that a session is told when it starts."
     )
     hook_ignore: tuple[str, ...] = setting(
         (),

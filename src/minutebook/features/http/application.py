@@ -28,7 +28,7 @@ from minutebook.features.http.requests.errors import MCP, refusal
 from minutebook.features.http.requests.hosts import AllowedHosts, HostCheck
 from minutebook.features.http.settings import HttpSettings
 from minutebook.features.http.telemetry.access_log import HEADER, AccessLog
-from minutebook.features.http.telemetry.health import health_routes, metrics_routes
+from minutebook.features.http.telemetry.health import health_routes, metrics_route
 from minutebook.features.http.telemetry.metrics import Metrics
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
@@ -50,10 +50,7 @@ def application(
     What is mounted comes last, so that no path of a contract is among its own.
     """
     metrics = Metrics(loader)
-    limits = Limits(
-        rate=settings.of(HttpSettings).rate_limit,
-        calls=settings.of(HttpSettings).http_calls,
-    )
+    limits = Limits(rate=settings.of(HttpSettings).rate_limit)
     dispatcher = Dispatcher(loader, _caller_of, observer=metrics.observe, limits=limits)
     access = AccessControl(
         loader, authenticator, limits, leaving, needs_token=not names.is_loopback
@@ -64,7 +61,7 @@ def application(
         *health_routes(loader),
         *authenticator.routes(paths.at_mcp),
         *paths.routes(guard),
-        *metrics_routes(metrics, settings.of(HttpSettings).metrics, guard),
+        metrics_route(metrics, guard),
     ]
     if contracts and not settings.tools:
         operations = served_operations(contracts, read_only=settings.read_only)

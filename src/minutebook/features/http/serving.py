@@ -61,9 +61,7 @@ def _exported(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     from minutebook.contracts.registry import opened
     from minutebook.features.http.protocols.openapi import VERSIONS, exported
 
-    if not (name := typed["contract"] or load(options).contract):
-        return False
-    (chosen,) = opened([name])
+    (chosen,) = opened([typed["contract"]])
     text = exported(chosen, typed["format"], typed["version"] or VERSIONS[0])
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
     say_exactly(text.encode())

@@ -164,9 +164,7 @@ class ClientEntry:
         from minutebook.launch import import_path, installed_command
 
         settings = load(self._entered)
-        named = self._contracts
-        if not named and settings.contract is None:
-            named = tuple(agent_tools())
+        named = self._contracts or tuple(agent_tools())
         opened(named, read_only=settings.read_only, tools=settings.tools)
         arguments = _arguments(settings, self._entered, self._client, named)
         command = [*installed_command(), *arguments]

@@ -7,7 +7,6 @@ FEATURE = Feature(
     needs=("pages",),
     settings=".settings:LedgerSettings",
     beside=".places:beside",
-    check_settings=".places:check_settings",
     contract=".contract:ledger",
     operations=".operations:OPERATIONS",
     on_move=".places:on_move",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from minutebook.app import App
 from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY
-from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.records import LedgerMark
 from minutebook.features.ledger.settings import LedgerSettings
@@ -77,8 +76,8 @@ def on_move(settings: Settings, store: Tended, *, is_to_server: bool) -> Iterabl
     )
     if decides and is_to_server:
         yield (
-            "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
-            f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
+            "Decisions stand in Git, too: servers record them in one folder, which each mounts as "
+            f"`ledgers` in its data directory. Move {own.ledgers} there, or let this machine record them."
         )
     elif decides and not own.ledgers.is_dir() and own.ledger is None:
         yield (
@@ -89,14 +88,4 @@ def on_move(settings: Settings, store: Tended, *, is_to_server: bool) -> Iterabl
         yield (
             "The secret that accepts proposals is one for all servers: pin it there by "
             "`minutebook ledger secret --role admin`."
-        )
-
-
-def check_settings(settings: Settings) -> None:
-    """Raise InvalidInput if a folder of ledgers is set for a store in a file."""
-    if settings.store is None and settings.of(LedgerSettings).ledgers_folder is not None:
-        raise InvalidInput(
-            "ledgers_folder",
-            "is for servers that share a database, which `store` names; without it the ledgers stand in "
-            "the data directory, where a backup takes them along. Unset it, or set `store`",
         )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from minutebook.config import Settings
 from minutebook.config.kinds import FOLDER, SECONDS, TEXT, one_of, setting
@@ -14,20 +14,14 @@ LedgerTrust = Literal["proved", "everyone"]
 class LedgerSettings(Settings):
     """Where decisions are committed, and how they are accepted and shown."""
 
+    FORMER: ClassVar[tuple[str, ...]] = ("ledgers_folder",)
+
     ledger: Path | None = setting(
         None,
         FOLDER,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
         "PROJECT/docs/decisions; none named: a repository in the data directory.",
         is_of_organization=True,
-    )
-    ledgers_folder: Path | None = setting(
-        None,
-        FOLDER,
-        "Folder of the repositories in which decisions are committed that `ledger` places nowhere else, "
-        "where `store` names a database: one that all servers reach, such as a volume that each mounts. "
-        "A server without it serves what was decided and records nothing. Not set: `ledgers` in the data "
-        "directory.",
     )
     ledger_trust: LedgerTrust = setting(
         "proved",
@@ -50,7 +44,7 @@ class LedgerSettings(Settings):
     @property
     def ledgers(self) -> Path:
         """The folder of the ledgers that are not placed elsewhere."""
-        return self.ledgers_folder or self.home / "ledgers"
+        return self.home / "ledgers"
 
     @property
     def ledger_key(self) -> Path:

@@ -40,11 +40,6 @@ class LocalLedger:
     is_managed: bool
     within: str = ""
 
-    @property
-    def setting(self) -> str:
-        """The name of the setting that says where the ledger is."""
-        return "ledgers_folder" if self.is_managed else "ledger"
-
     def id(self) -> str | None:
         """Return the id that the file states; None if there is no file. Raises LedgerError."""
         try:
@@ -135,13 +130,12 @@ class LedgerPlaces:
     def _elsewhere(self, organization: str, place: LedgerPlace, here: LocalLedger) -> LedgerError:
         return LedgerError(
             "the ledger of {name} is not on this server: it lies in {place}, and {path} on {machine} is another folder",
-            "record decisions through a server that has that folder, or mount it here and name it by the setting "
-            "{setting}; if it is lost, `minutebook ledger rebuild` on this server writes the decisions anew here",
+            "record decisions through a server that has that folder, or mount it here at {path}"
+            "; if it is lost, `minutebook ledger rebuild` on this server writes the decisions anew here",
             name=organization,
             place=place,
             path=here.path,
             machine=self._machine,
-            setting=here.setting,
         )
 
 

@@ -227,7 +227,7 @@ class PostgresConnections(Database):
         raise StoreError(
             "{place} is no file that could be copied: have it backed up on the server for recovery to any point "
             "in time (pg_basebackup with its log, pgBackRest, or what the service that runs it offers), and with "
-            "it the ledgers, which are Git repositories in the folder that ledgers_folder names; `minutebook "
+            "it the ledgers, which are Git repositories in `ledgers` of a server's data directory; `minutebook "
             "export` writes the records to a file",
             place=self.place,
         )

@@ -16,6 +16,7 @@ from minutebook.store.sidecar.words import match
 from minutebook.store.sql import rows
 from minutebook.store.sql.store import SqlStore
 from minutebook.store.values import Candidate, T
+from minutebook.stores import WRITER_WAIT
 
 _BATCH = 1000
 
@@ -26,7 +27,7 @@ def opened(settings: Settings, url: str, *, receives: bool = False) -> "Postgres
         url,
         settings.server_index,
         durability=settings.durability,
-        writer_wait=settings.writer_wait,
+        writer_wait=WRITER_WAIT,
         receives=receives,
     )
 
@@ -51,7 +52,7 @@ class PostgresStore(SqlStore):
         folder: Path,
         *,
         durability: Literal["full", "normal"] = "full",
-        writer_wait: float = 30.0,
+        writer_wait: float = WRITER_WAIT,
         pool: int = 8,
         receives: bool = False,
     ) -> None:

@@ -31,8 +31,7 @@ def recalls(
 ) -> None:
     """See which records each question got, the latest first: who asked, when and through what.
 
-    The settings `recall_log` and `recall_log_days` say what is kept. SESSION is a
-    session of `minutebook sessions`, or that of a connection, as the log names it.
+    The setting `recall_log` says what is kept, for 30 days. SESSION is a session of `minutebook sessions`, or that of a connection, as the log names it.
     """
     with opened(options) as api:
         record = None if memory is None else memory_id(api, memory)

@@ -57,6 +57,9 @@ MOST_GOT = 50
 LONGEST_QUESTION = 1000
 """Characters of a question that are kept."""
 
+KEPT_FOR = timedelta(days=30)
+"""How long an entry is kept."""
+
 MOST_KEPT = 100_000
 """Entries of an organization that are kept; beyond them the oldest leave."""
 
@@ -99,13 +102,11 @@ class RecallLog:
     """
 
     def __init__(self, app: App) -> None:
-        settings = app.settings.of(RecallLogSettings)
-        self.mode = settings.recall_log
+        self.mode = app.settings.of(RecallLogSettings).recall_log
         self._store = app.infrastructure.store
         self._rows = RecallRows(app.infrastructure.database)
         self._clock, self._randbits = app.clock, app.infrastructure.randbits
         self._screen = app.screening.captured_text
-        self._kept_for = timedelta(days=settings.recall_log_days)
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._stop = threading.Event()
@@ -311,7 +312,7 @@ class RecallLog:
                 time.sleep(0.001)
             count = unpruned.get(organization, PRUNED_EVERY) + len(entries)
             if count > PRUNED_EVERY:
-                rows.prune(organization, self._clock() - self._kept_for, MOST_KEPT)
+                rows.prune(organization, self._clock() - KEPT_FOR, MOST_KEPT)
                 count = 0
         except StoreError as error:
             log.warning("the recall log was not written: %s", error)

@@ -53,7 +53,7 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person signed in at a provider, for how many seconds, and the ID token as proof."""
+    """A person signed in at a provider; the ID token as proof, and for how many seconds it holds."""
 
     caller: Caller
     lasts: float
@@ -61,27 +61,20 @@ class Person:
 
 
 class Provider:
-    """Leads people to a provider and learns their identity from it.
-
-    `lasts` is for how many seconds they are signed in; None: as long as the ID token holds.
-    """
+    """Leads people to a provider and learns their identity from it."""
 
     def __init__(
         self,
         issuer: Issuer,
         client: str,
         secret: str | None,
-        scopes: tuple[str, ...],
         home: str,
-        lasts: float | None,
     ) -> None:
         self.name = urlsplit(issuer.name).hostname or issuer.name
         self._issuer = issuer
         self._client = client
         self._secret = secret
-        self._scopes = scopes
         self._home = home.rstrip("/")
-        self._lasts = lasts
         read = partial(_read_endpoints, issuer.name)
         self._endpoints = Published("the configuration of the OpenID provider", read)
 
@@ -91,7 +84,7 @@ class Provider:
             "response_type": "code",
             "client_id": self._client,
             "redirect_uri": self._home + CALLBACK,
-            "scope": " ".join(self._scopes),
+            "scope": "openid",
             "state": state,
             "nonce": nonce,
             "code_challenge": challenge,
@@ -116,9 +109,8 @@ class Provider:
         claims = self._claims(token)
         if claims["nonce"] != nonce:
             raise Unidentified("the ID token was made for another sign-in (nonce)")
-        now = time.time()
-        ends = int(claims["exp"]) + LEEWAY if self._lasts is None else now + self._lasts
-        return Person(caller_by(claims), max(0.0, ends - now), token)
+        lasts = int(claims["exp"]) + LEEWAY - time.time()
+        return Person(caller_by(claims), max(0.0, lasts), token)
 
     def sign_out_url(self, token: str) -> str | None:
         """Return where the browser ends the provider's own session; None if none is offered or known."""
@@ -200,11 +192,7 @@ def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
     if public_url is None or not is_protected(public_url):
         remedy = "must be set with oidc_client: the https URL that the provider leads back to"
         raise InvalidInput("public_url", remedy)
-    if "openid" not in own.oidc_scopes:
-        raise InvalidInput("oidc_scopes", "must have openid among them: it asks for an ID token")
-    return Provider(
-        issuer, own.oidc_client, own.oidc_secret, own.oidc_scopes, public_url, own.oidc_session
-    )
+    return Provider(issuer, own.oidc_client, own.oidc_secret, public_url)
 
 
 def _read_endpoints(issuer: str) -> Endpoints:

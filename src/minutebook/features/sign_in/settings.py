@@ -1,10 +1,10 @@
 """Whose signed tokens let callers in, and where people sign in."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from minutebook.config import Settings
-from minutebook.config.kinds import TEXT, URL, at_least, path_or_name, separated, setting
+from minutebook.config.kinds import TEXT, URL, path_or_name, separated, setting
 from minutebook.domain.reason import Reason
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class SignInSettings(Settings):
     """Whose signed tokens let callers in, and where people sign in."""
+
+    FORMER: ClassVar[tuple[str, ...]] = ("oidc_scopes", "oidc_session")
 
     jwt_issuer: str | None = setting(
         None, URL, "Issuer whose signed tokens (JWT) let callers in over HTTP: their `iss` claim."
@@ -35,14 +37,6 @@ class SignInSettings(Settings):
         "needs public_url, and PUBLIC_URL/signin/callback among the client's redirect URIs there.",
     )
     oidc_secret: str | None = setting(None, TEXT, "Its secret there, if any.", is_secret=True)
-    oidc_scopes: tuple[str, ...] = setting(
-        ("openid",),
-        separated(None, Reason("a list of names")),
-        "What to ask for; `openid` among them.",
-    )
-    oidc_session: float | None = setting(
-        None, at_least(1.0), "Seconds that a sign-in there lasts; not set: as the ID token does."
-    )
 
     @property
     def trusts_issuer(self) -> bool:

@@ -12,7 +12,7 @@ import sys
 import time
 
 from minutebook import __version__
-from minutebook.invocation import Invocation, working_directory
+from minutebook.invocation import DAEMON_WAIT, Invocation, working_directory
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address, read_line
 from minutebook.server.stdio.proxy import DaemonLink, Proxy, Unserved, own_pipes
 
@@ -88,7 +88,7 @@ def serve(invocation: Invocation) -> None:
         signal.signal(signum, lambda signum, frame: server.end())
     stdin, stdout = own_pipes()
     proxy = Proxy(link, server.link, stdin, stdout, early)
-    proxy.watch(server.hangs, invocation.daemon_wait)
+    proxy.watch(server.hangs, DAEMON_WAIT)
     try:
         proxy.run()
     except Unserved as reason:
@@ -135,9 +135,8 @@ class _Server:
 
     def hangs(self) -> bool:
         """Tell whether the daemon that serves here, though it lives, does not even say how it is."""
-        within = min(WELCOME_WAIT, self._invocation.daemon_wait)
         address = daemon_address(self._invocation.address)
-        if self._here is not None or ask(address, "status", within) is not None:
+        if self._here is not None or ask(address, "status") is not None:
             return False
         self._hung = True
         return True
@@ -269,14 +268,13 @@ class _Waiting:
     def __init__(self, goes_on: "GoesOn", invocation: Invocation) -> None:
         self._goes_on = goes_on
         self._invocation = invocation
-        self._most = invocation.daemon_wait
         self._since = time.monotonic()
         self._says_after = PATIENCE
 
     def goes_on(self) -> bool:
         """Tell whether somebody still waits. Raises Unattached if the daemon took longer than allowed."""
         waited = time.monotonic() - self._since
-        if waited > self._most:
+        if waited > DAEMON_WAIT:
             raise Unattached(_hung(self._invocation, f"has not answered for {waited:.0f} s"))
         if waited > self._says_after:
             self._says_after *= 2

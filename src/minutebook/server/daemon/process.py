@@ -44,6 +44,9 @@ LOG_SIZE = 1 << 20
 HELLO_WAIT = 10.0
 """Seconds in which a client has to say what it wants."""
 
+IDLE = 600.0
+"""Seconds without any client after which the daemon ends."""
+
 TICK = 1.0
 """Seconds between two looks at whether the daemon is still wanted."""
 
@@ -160,7 +163,7 @@ class Daemon:
         idle = self._idle()
         if idle is None:
             return True
-        return _mark(self._path) == self._mark and idle < self._settings.daemon_idle
+        return _mark(self._path) == self._mark and idle < IDLE
 
     def _is_outdated(self) -> bool:
         """Tell whether the file of settings was changed so that another is to take the place; see to it then."""
@@ -226,9 +229,7 @@ class Daemon:
             "clients": self._clients,
             "seconds": round(time.monotonic() - self._since),
             "idle_seconds": None if idle is None else round(idle),
-            "ends_in_seconds": (
-                None if idle is None else max(0, round(self._settings.daemon_idle - idle))
-            ),
+            "ends_in_seconds": (None if idle is None else max(0, round(IDLE - idle))),
             "model": self._loader().embedding.state if self._loader.is_open else "loading",
         }
 

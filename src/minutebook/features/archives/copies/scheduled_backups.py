@@ -25,6 +25,9 @@ from minutebook.store.named_locks import NamedLocks
 
 log = logging.getLogger(__name__)
 
+KEPT = 7
+"""Backups of the schedule that are kept."""
+
 LOCK = "scheduled backup"
 """The named lock of the process that makes one."""
 
@@ -229,7 +232,7 @@ def scheduled_backups(app: App) -> ScheduledBackups:
     """Return the backups by the schedule that the settings state; a store on a server has its own."""
     settings = app.settings.of(ArchiveSettings)
     every = timedelta(hours=settings.backup_every) if settings.backup_every else None
-    schedule = Schedule(every, settings.scheduled_backups, settings.backup_keep)
+    schedule = Schedule(every, settings.scheduled_backups, KEPT)
     return ScheduledBackups(
         app.get(store_backups),
         lambda backup: check_restorable(backup, place_of(app.settings.key)),

@@ -62,9 +62,5 @@ class AccessLog:
                 "seconds": round(time.perf_counter() - began, 6),
                 "caller": getattr(getattr(request.state, "caller", None), "name", None),
             }
-            log.info(
-                "%(method)s %(path)s: %(status)s in %(seconds)s s for %(caller)s",
-                facts,
-                extra=facts,
-            )
+            log.info("%(method)s %(path)s: %(status)s in %(seconds)s s for %(caller)s", facts)
             request_id.reset(mark)

@@ -47,18 +47,18 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
     return [Route("/healthz", alive), Route("/readyz", ready)]
 
 
-def metrics_routes(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
-    """Return the route `/metrics`, behind the middleware, for the readers that the setting names."""
+def metrics_route(metrics: Metrics, middleware: Sequence[Middleware]) -> Route:
+    """Return the route `/metrics`, behind the middleware, for admins that are held to no part of the store."""
 
     def written(request: Request) -> Response:
-        if not may_read_metrics(request.state.caller, admins_only=readers == "admin"):
+        if not may_read_metrics(request.state.caller):
             return refusal(request, 403, _NOT_AN_OPERATOR)
         return Response(metrics.written(), media_type=CONTENT_TYPE)
 
-    return [] if readers == "off" else [Route("/metrics", written, middleware=middleware)]
+    return Route("/metrics", written, middleware=middleware)
 
 
 _NOT_AN_OPERATOR = (
     "This token may not read the figures of all organizations; make one with "
-    "`minutebook token create --role admin --all-organizations`, or see the setting metrics"
+    "`minutebook token create --role admin --all-organizations`"
 )

@@ -101,4 +101,4 @@ def _is_owner(visit: Visit) -> bool:
 
 
 def _answers_for_all(visit: Visit) -> bool:
-    return may_read_metrics(visit.caller, admins_only=True)
+    return may_read_metrics(visit.caller)
