@@ -77,7 +77,7 @@ def _fill(other: House) -> None:
         "response": f"{WORD} answered at length.",
     }
     other.tool("journal", "add_memory", sessionId="s1", **turn)
-    other.command("summarize")
+    other.command("sessions", "--summarize")
 
 
 def _claimed(line: str, draw: Callable[[], bool]) -> str:
@@ -164,7 +164,7 @@ def exits(at: House) -> Iterator[tuple[str, str]]:
     for words in (
         *COMMANDS,
         ("search", WORD),
-        ("session", "s1"),
+        ("sessions", "s1"),
         ("decisions", "--graph", "mermaid"),
     ):
         yield " ".join(words), at.command(*words).text
