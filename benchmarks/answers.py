@@ -26,6 +26,9 @@ from threading import Event
 from typing import Any
 
 from benchmarks import public_sets
+from benchmarks.finding import metrics, runs
+from benchmarks.finding.datasets import Collection, Dataset, Document, Query
+from benchmarks.finding.metrics import interval
 from benchmarks.fit_revisions import labelled
 from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
 from benchmarks.quality import OURS, PUBLIC
@@ -36,9 +39,6 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.bench import metrics, runs
-from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
-from minutebook.features.bench.metrics import interval
 from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.hooks.operations import RELEVANCE
 from minutebook.models import Models, models_of

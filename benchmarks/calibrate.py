@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import public_sets
+from benchmarks.finding import datasets
+from benchmarks.finding.datasets import Collection, Dataset, Query
+from benchmarks.finding.metrics import area_interval
 from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import load
 from minutebook.embedding.service import Embedding
-from minutebook.features.bench import datasets
-from minutebook.features.bench.datasets import Collection, Dataset, Query
-from minutebook.features.bench.metrics import area_interval
 from minutebook.models import models_of
 from minutebook.search.calibration import CUT
 from minutebook.search.late_interaction import Question

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import verdict_data as data
+from benchmarks.finding.metrics import area_interval, interval
 from benchmarks.measure import ROOT, asked
 from benchmarks.quality import PUBLIC
 from benchmarks.verdict_data import Compared, Floats, Query, Stores, Texts
 from minutebook.config import load
 from minutebook.embedding.service import Embedding
-from minutebook.features.bench.metrics import area_interval, interval
 from minutebook.features.code.search import MEAN_PART
 from minutebook.features.models.built_in.builtin import UNRELATED
 from minutebook.models import models_of

@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 
 from benchmarks import public_sets
 from benchmarks.calibrate import ANSWER_WEIGHT, Floats, logistic_fit, mean
+from benchmarks.finding import datasets
+from benchmarks.finding.datasets import Collection, Dataset, Query
+from benchmarks.finding.metrics import NDCG_CUT, score
 from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.app import open_app
 from minutebook.config import load
 from minutebook.domain.records import Memory
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.bench import datasets
-from minutebook.features.bench.datasets import Collection, Dataset, Query
-from minutebook.features.bench.metrics import NDCG_CUT, score
 from minutebook.search.calibration import CUT
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import View

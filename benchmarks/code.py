@@ -24,6 +24,7 @@ from typing import Any, cast
 import minutebook
 from benchmarks import code_speed, docstrings, peers
 from benchmarks.docstrings import Question
+from benchmarks.finding.metrics import interval
 from benchmarks.measure import DATA, FORM, NotThere, Table, asked, machine, opened, publish
 from minutebook.app import App
 from minutebook.config import settings_with
@@ -31,7 +32,6 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
-from minutebook.features.bench.metrics import interval
 from minutebook.features.code.projects import Projects
 from minutebook.features.models.built_in import builtin
 from minutebook.search.text import parse_query

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import public_sets
+from benchmarks.finding import datasets
+from benchmarks.finding.datasets import Collection
+from benchmarks.finding.metrics import interval
 from benchmarks.measure import asked
 from benchmarks.quality import PUBLIC
 from minutebook.app import open_app
 from minutebook.config import Settings, load, settings_with
 from minutebook.domain.errors import MinutebookError
-from minutebook.features.bench import datasets
-from minutebook.features.bench.datasets import Collection
-from minutebook.features.bench.metrics import interval
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.models import Models, models_of

@@ -6,8 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from minutebook.features.bench import datasets
-from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
+from benchmarks.finding import datasets
+from benchmarks.finding.datasets import Collection, Dataset, Document, Query
 
 
 def read(path: Path, split: str | None = None) -> Dataset:

@@ -1,10 +1,10 @@
-"""Does it find what was asked for? The public sets and ours, as `minutebook bench` measures them.
+"""Does it find what was asked for? The public sets and ours, as `python -m benchmarks.finding` measures them.
 
 `python -m benchmarks.quality [--quick] [--keep]`. Ours are `benchmarks/notes.jsonl` (short unrelated
 notes, questions with little word overlap), `benchmarks/paraphrases.jsonl` (none; nothing is fitted to it) and `benchmarks/relations.jsonl` (answers reached through
 entities and relations); LoCoMo, XQuAD and CoSQA are no part of this project and are left out where
 they are not there. `--keep` writes the figures to `docs/quality.json`, from which `make docs` makes
-`docs/quality.md`. The method is in docs/guides/bench.md.
+`docs/quality.md`. The method is in docs/measuring-search.md.
 """
 
 import json
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import public_sets
+from benchmarks.finding import datasets, metrics, report, runs
+from benchmarks.finding.datasets import Collection, Dataset, Query
+from benchmarks.finding.metrics import METRICS
 from benchmarks.measure import RESULTS, ROOT, asked
 from minutebook.config import load
-from minutebook.features.bench import datasets, metrics, report, runs
-from minutebook.features.bench.datasets import Collection, Dataset, Query
-from minutebook.features.bench.metrics import METRICS
 
 PUBLIC = ROOT.parent / "shared" / "data"
 OURS = ROOT / "benchmarks"

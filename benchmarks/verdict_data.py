@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import public_sets
+from benchmarks.finding import datasets
 from benchmarks.measure import DATA
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.domain.records import CodeChunk
 from minutebook.embedding.protocol import Embedded, Vector
 from minutebook.embedding.service import Embedding
-from minutebook.features.bench import datasets
 from minutebook.search.calibration import expectations
 from minutebook.search.coverage import coverage
 from minutebook.search.late_interaction import ENGLISH_SCORE, OTHER_SCORE, Question

@@ -45,7 +45,6 @@ OPEN_NONE = {
     ("export-schema",),
     ("hook",),
     ("where",),
-    ("bench",),
     ("check",),
     ("why",),
     ("settings",),

@@ -217,5 +217,5 @@ def test_which_program_wrote_what_is_shown_and_asked_for(run: Run, tmp_path: Pat
     trail = done(run, "audit", "--client", "claude-code")
     assert "update by agent (agent) through claude-code 2.0: done" in trail
     assert "cursor" not in trail
-    assert "through cursor 1.2.3" in done(run, "session", "session_1")
+    assert "through cursor 1.2.3" in done(run, "sessions", "session_1")
     assert "sound" in done(run, "audit", "verify")

@@ -159,8 +159,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["recalls", "--session", ODD],
         ["recalls", "--memory", ODD],
     ],
-    ("hook",): [["hook", ODD], ["hook", "claude-code", "--event", ODD]],
-    ("hooks",): [["hooks"]],
+    ("hook",): [["hook"], ["hook", ODD], ["hook", "claude-code", "--event", ODD]],
     ("tidy",): [["tidy"], ["tidy", "--kind", ODD], ["tidy", "--dry-run"]],
     ("tidy", "show"): [["tidy", "show", "1"], ["tidy", "show", ODD]],
     ("tidy", "apply"): [["tidy", "apply", "1", "--reason", ODD], ["tidy", "apply", f"1@{ODD}"]],
@@ -181,7 +180,6 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["erase", "--session", ODD],
         ["erase", "--check", ODD],
     ],
-    ("bench",): [["bench", ODD], ["bench", "odd"]],
     ("index",): [["index", ODD], ["index", "odd"]],
     ("code",): [["code", "kettle"], ["code"], ["code", "--delete", ODD]],
     ("decide",): [["decide", "--title", ODD, "--target", ODD, "--rationale", ODD]],
@@ -197,9 +195,14 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("accept",): [["accept", ODD], ["accept", "PROPOSAL"]],
     ("ledger", "secret"): [["ledger", "secret"]],
     ("ledger", "rebuild"): [["ledger", "rebuild"]],
-    ("sessions",): [["sessions"]],
-    ("session",): [["session", "s"], ["session", NAME], ["session", ODD]],
-    ("summarize",): [["summarize"], ["summarize", ODD]],
+    ("sessions",): [
+        ["sessions"],
+        ["sessions", "s"],
+        ["sessions", NAME],
+        ["sessions", ODD],
+        ["sessions", "--summarize"],
+        ["sessions", ODD, "--summarize"],
+    ],
     ("mark",): [
         ["mark", MEMORY, "lock"],
         ["mark", ODD, "verify"],
@@ -259,7 +262,7 @@ def test_no_command_lets_stored_text_steer_the_terminal(
             assert not re.search("^FORGED", printed, re.MULTILINE), (line, printed)
 
 
-SHOW = ("list", "show", "search", "decisions", "sessions", "session", "code")
+SHOW = ("list", "show", "search", "decisions", "sessions", "code")
 
 
 THERE = {words for words, _ in leaf_commands()}
@@ -300,7 +303,7 @@ def _content(hits: list[dict[str, Any]]) -> Any:
             ["sessions"], lambda told: told[0]["title"], marks=pytest.mark.needs("journal")
         ),
         pytest.param(
-            ["session", "s"],
+            ["sessions", "s"],
             lambda told: told["turns"][0]["thought"],
             marks=pytest.mark.needs("journal"),
         ),

@@ -91,12 +91,12 @@ def test_a_part_that_no_id_has_is_named(run: Run, kept: dict[str, str]) -> None:
 
 @pytest.mark.needs("journal")
 def test_the_beginning_of_a_sessions_name_is_enough(run: Run, kept: dict[str, str]) -> None:
-    told = json.loads(done(run, "session", "tu", "--json"))
+    told = json.loads(done(run, "sessions", "tu", "--json"))
     assert {each["session"] for each in told["turns"]} == {"tuesday"}
-    several = run("session", "mon")
+    several = run("sessions", "mon")
     assert several.exit_code == 1
     assert "mon could be any of 2" in several.stderr
-    assert "there is no session wed" in run("session", "wed").stderr
+    assert "there is no session wed" in run("sessions", "wed").stderr
 
 
 def test_a_shell_that_asks_click_completes_commands_options_and_values() -> None:

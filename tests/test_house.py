@@ -329,7 +329,7 @@ def test_a_feature_needs_those_that_it_imports_and_none_in_a_circle(
 
 def test_a_feature_that_nothing_imports_can_be_removed() -> None:
     able = removal.removable()
-    assert {"bench", "erasure", "migration"} <= set(able)
+    assert {"erasure", "migration"} <= set(able)
     assert not {need for each in features() for need in each.needs} & set(able)
 
 

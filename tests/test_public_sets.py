@@ -5,21 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.finding import runs
+from benchmarks.finding.datasets import Document, Query
 from benchmarks.public_sets import read
 from minutebook.config import load
 from minutebook.embedding import Embedding
-from minutebook.features.bench import runs
-from minutebook.features.bench.datasets import Document, Query
-from tests.features.bench.test_datasets import written
-from tests.features.bench.test_runs import Measured, reported
+from tests.finding.test_datasets import written
+from tests.finding.test_runs import Measured, reported
 
 
 def measured(path: Path) -> Measured:
     done = runs.run(read(path), load({}), lambda part, what: None)
     return done, reported(done)
 
-
-pytestmark = pytest.mark.needs("bench")
 
 LOCOMO = [
     {

@@ -24,7 +24,7 @@ OPENING = """\
 
 How well questions find what answers them, through the real tools: every document is stored by the service that tools use, every question goes unchanged to the tool, with its default
 weights and the built-in models. Only evidence is scored, which a text is or is not. Nothing here is judged by a model: one set of answers scores 91 or 35 by the wording of the judge's instructions.
-`minutebook bench` measures a set of your own in the same way ([guide](guides/bench.md)); the figures of every group, with intervals and costs, are in `quality.json`, `answers.json` and `calibration*.json` beside this page.
+`python -m benchmarks.finding` measures a set of your own in the same way ([guide](measuring-search.md)); the figures of every group, with intervals and costs, are in `quality.json`, `answers.json` and `calibration*.json` beside this page.
 
 - `notes`: 210 short unrelated notes in five languages in one store, questions that share few words with them, some in another language, and 36 about nothing in the store. Ours, fixed before tuning.
 - `paraphrases`: 120 notes of one sentence, 80 of them English, in one store; questions without a content word in common, and 60 about nothing in the store. Ours, written before anything was fitted, and nothing is fitted to it.

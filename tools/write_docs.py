@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import partial
-from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,9 @@ sys.path.insert(0, str(ROOT))
 from minutebook.config import subjects, variable_of  # noqa: E402
 from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
-from minutebook.feature import features  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
-from tools import commands_page, reliability_page  # noqa: E402
+from tools import commands_page, quality_page, reliability_page  # noqa: E402
 from tools.tables import table  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
@@ -246,20 +244,12 @@ def _schema_of_ledger() -> Mapping[str, Callable[[], str]]:
     return {"src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported()}
 
 
-def _pages_of_bench() -> Mapping[str, Callable[[], str]]:
-    """Return the pages that the feature `bench` draws, if it is there."""
-    if not any(each.name == "bench" for each in features()):
-        return {}
-    quality_page = import_module("tools.quality_page")
-    return {"docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}"}
-
-
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/commands.md": lambda: _page(commands_page.page()),
     "docs/settings.md": settings_page,
     "docs/promises.md": promises_page,
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
-    **_pages_of_bench(),
+    "docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}",
     "docs/reliability.md": lambda: _page(reliability_page.page()),
     **_schema_of_ledger(),
 }

@@ -77,7 +77,7 @@ def _fill(other: House) -> None:
         "response": f"{WORD} answered at length.",
     }
     other.tool("journal", "add_memory", sessionId="s1", **turn)
-    other.command("summarize")
+    other.command("sessions", "--summarize")
 
 
 def _claimed(line: str, draw: Callable[[], bool]) -> str:
@@ -164,7 +164,7 @@ def exits(at: House) -> Iterator[tuple[str, str]]:
     for words in (
         *COMMANDS,
         ("search", WORD),
-        ("session", "s1"),
+        ("sessions", "s1"),
         ("decisions", "--graph", "mermaid"),
     ):
         yield " ".join(words), at.command(*words).text
@@ -213,7 +213,8 @@ def is_said(text: str, found: re.Match[str]) -> bool:
         return True
     start = text.rfind("\n", 0, found.start()) + 1
     line = text[start : text.find("\n", found.end()) if "\n" in text[found.end() :] else None]
-    return line.startswith(("{", "default,")) and '"brought"' in line
+    is_record = line.startswith(("{", "default,", "Memory(", "[Version("))
+    return is_record and re.search(r"\bbrought[\"=]", line) is not None
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -95,7 +95,7 @@ def test_it_is_read_and_said_to_be_unwritable_and_nothing_uncounted_is_told_as_n
         assert "cannot be written" in found
         assert cause in found
         assert "in order" not in found
-        for command in ("today", "hooks", "recalls"):
+        for command in ("today", "hook", "recalls"):
             found = said(command)
             assert "not known" in found, command
             assert not any(each in found for each in ("no agent asked", "No hook", "No question"))

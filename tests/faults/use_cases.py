@@ -187,7 +187,7 @@ WRITES: dict[str, UseCase] = {
     **{name: _named(name) for name in (*NAMED, *PLACED, *HOMELY, *MANY)},
     # In the table their arguments are others each time.
     "decisions.record": lambda a, g: a.get(DecisionActs).record(BEARER, draft("a new target")),
-    "source_imports.run": lambda a, g: a.get(SourceImports).run(
+    "SourceImports.run": lambda a, g: a.get(SourceImports).run(
         BEARER, "notes", [imported(number) for number in range(3)], lambda: 1.0, dry_run=False
     ),
     "tokens.create": lambda a, g: a.tokens.create(
@@ -289,10 +289,10 @@ READS: dict[str, UseCase] = {
 """What only reads: it gives the right answer, or an error, after which the next one is right."""
 
 IN_PARTS = {
-    "projects.index",
-    "projects.delete",
-    "projects.forget",
-    "source_imports.run",
+    "Projects.index",
+    "Projects.delete",
+    "Projects.forget",
+    "SourceImports.run",
     "summaries.summarize_all",
     "overview.reset",
     "note_sync.run",

@@ -2,7 +2,7 @@
 
 `python -m tools.models.fit_english_space SOURCE…` writes the file that the embedder reads. A source is a file or a folder:
 Python files give their docstrings, Markdown, reStructuredText and plain text their paragraphs, pages of manuals their
-sentences, data sets of `minutebook bench` their English texts and questions. Of a text the sentences of 5 to 40 words are
+sentences, data sets of `python -m benchmarks.finding` their English texts and questions. Of a text the sentences of 5 to 40 words are
 taken that are English by their words, each once. The map is that of a ridge regression from a vector of the first model
 less the mean to the second's unit vector; each sentence stands there once as a passage, and one of QUERIES_EVERY once more
 as a question.

@@ -231,7 +231,7 @@ EXTENSIONS: Mapping[str, Extension] = {
         "Claude Code",
         claude_code,
         f"{_SKILL}; {_COMMANDS}. The hooks put what matters before a session and a prompt, and keep each\n"
-        "session when it ends: `minutebook hooks` says what they did, `minutebook hooks off` silences them.",
+        "session when it ends: `minutebook hook` says what they did, `minutebook settings set hooks off` silences them.",
         "unpack it, then `claude plugin marketplace add ./FOLDER` and `claude plugin install minutebook@minutebook`.",
     ),
     "codex": Extension(

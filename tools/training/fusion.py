@@ -12,11 +12,11 @@ from unittest import mock
 import numpy as np
 
 from benchmarks import public_sets
+from benchmarks.finding import datasets, runs
+from benchmarks.finding.metrics import interval, score
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import Settings
 from minutebook.embedding.protocol import Embedded
-from minutebook.features.bench import datasets, runs
-from minutebook.features.bench.metrics import interval, score
 from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.features.models.built_in.model_files import Floats

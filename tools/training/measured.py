@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks import public_sets
+from benchmarks.finding import datasets
+from benchmarks.finding.datasets import Collection, Query
 from benchmarks.quality import OURS, PUBLIC
-from minutebook.features.bench import datasets
-from minutebook.features.bench.datasets import Collection, Query
 from tools.training.sources import Pool
 
 ASKED = 40

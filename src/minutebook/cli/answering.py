@@ -4,7 +4,7 @@ import click
 
 from minutebook.cli.printing import JSON, say, wants_json
 
-OWN_OUTPUT = frozenset({"serve", "setup", "help", "ui", "demo", "export-schema", "hook"})
+OWN_OUTPUT = frozenset({"serve", "setup", "help", "ui", "demo", "export-schema"})
 """Commands that are servers or a conversation, or whose output has a form of its own."""
 
 

@@ -12,7 +12,7 @@ _OF_STORE = frozenset(
 _OF_MACHINE = frozenset(
     {
         *("setup", "help", "install", "serve", "ui", "demo"),
-        *("export-schema", "where", "settings", "daemon", "hooks", "bench"),
+        *("export-schema", "where", "settings", "daemon"),
     }
 )
 """Commands about the machine on which they are typed."""

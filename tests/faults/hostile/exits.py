@@ -36,7 +36,7 @@ PAGES = (
 )  # fmt: skip
 COMMANDS = (
     ("list",), ("sessions",), ("decisions",), ("decisions", "--graph", "dot"), ("decisions", "--proposed"), ("audit",), ("audit", "verify"), ("recalls",),
-    ("status",), ("doctor",), ("scan",), ("code",), ("list", "--alike"), ("tidy",), ("token", "list"), ("hooks",), ("where",),
+    ("status",), ("doctor",), ("scan",), ("code",), ("list", "--alike"), ("tidy",), ("token", "list"), ("hook",), ("where",),
 )  # fmt: skip
 SEARCHES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "memory": ("knowledge", "search_text", {}),
@@ -232,7 +232,7 @@ class Exits:
             self._note(f"command {exit}", "", f"it steers: {around(plain, found[0])!a}")
         if "Traceback" in plain:
             self._note(f"command {exit}", "", plain[-600:])
-        if exit not in ("show", "search", "session", "code") and (
+        if exit not in ("show", "search", "sessions", "code") and (
             found := re.search(r"^(2026 )?forged\b.*", plain, re.MULTILINE)
         ):
             self._note(f"command {exit}", "", f"a line is forged: {found[0]}")

@@ -252,7 +252,7 @@ ACTS: dict[str, tuple[int, Act]] = {
         lambda hand: (
             None
             if (turn := hand.one(Turn)) is None
-            else hand.command("session", turn.session, reads=True)
+            else hand.command("sessions", turn.session, reads=True)
         ),
     ),
 }

@@ -126,7 +126,7 @@ def test_sessions_go_out_and_in_by_the_journals_data_model(
     }
     (tmp_path / "given.jsonl").write_text(json.dumps(turn) + "\n", encoding="utf-8")
     assert "turn 1" in done(run, "import", "given.jsonl")
-    assert "At five." in done(run, "session", "tea")
+    assert "At five." in done(run, "sessions", "tea")
     assert "turn 1" in done(run, "export", "--format", form, "out.jsonl")
     (line,) = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == turn | {"timestamp": "2026-01-06T12:00:00.000000Z"}

@@ -105,7 +105,7 @@ def test_a_session_that_ends_is_kept_there(machine: Machine) -> None:
     assert machine.hook("SessionEnd", "s3", transcript_path=str(path)) == ""
     wait_until(lambda: machine.outcomes().count("captured") == 2)
     (name,) = {str(e["kept"]) for e in hook_log.entries(str(machine.home)) if e.get("kept")}
-    shown = machine.typed("session", name, "--json").stdout
+    shown = machine.typed("sessions", name, "--json").stdout
     assert shown.count("The parser reads quotes now.") >= 1
     assert "The docs name the quotes." in shown
     assert "my key" not in shown
@@ -142,7 +142,7 @@ def test_a_turn_that_follows_one_that_was_taken_back_is_sent_once(machine: Machi
         machine.hook("SessionEnd", "s5", transcript_path=str(path))
         wait_until(lambda: len(machine.outcomes()) == 2 * count)  # noqa: B023
     (name,) = {str(e["kept"]) for e in hook_log.entries(str(machine.home)) if e.get("kept")}
-    turns = json.loads(machine.typed("session", name, "--json").stdout)["turns"]
+    turns = json.loads(machine.typed("sessions", name, "--json").stdout)["turns"]
     assert [each["prompt"] for each in turns] == ["Name it", "Green", "Orange", "Darker"]
 
 

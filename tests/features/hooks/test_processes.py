@@ -199,7 +199,7 @@ def test_a_session_that_ends_is_kept_without_what_is_private(
     for count in (1, 2):
         assert machine.hook(ended) == ""
         wait_until(lambda: machine.outcomes().count("captured") == count)  # noqa: B023
-    read = machine.typed("session", "s1")
+    read = machine.typed("sessions", "s1")
     assert "The port is 6543 now." in read
     assert "[private]" in read
     assert "1234" not in read
@@ -224,7 +224,7 @@ def test_a_turn_that_was_kept_goes_when_the_person_takes_it_back(
         path.write_text("".join(json.dumps(each) + "\n" for each in written))
         machine.hook(ended)
         wait_until(lambda: machine.outcomes().count("captured") == count)  # noqa: B023
-        read = machine.typed("session", "s1")
+        read = machine.typed("sessions", "s1")
         assert (gone in read, kept in read) == (False, True)
 
 
@@ -251,7 +251,7 @@ def test_a_session_whose_client_is_killed_is_kept(
     agent.kill()
     agent.communicate()
     wait_until(lambda: "captured" in machine.outcomes())
-    assert "An index is missing." in machine.typed("session", "s1")
+    assert "An index is missing." in machine.typed("sessions", "s1")
     assert unfinished(hook_log.entries(str(machine.home))) == []
 
 
@@ -374,7 +374,7 @@ def test_a_session_of_each_client_is_kept_from_its_transcript(
     named = {} if client == "copilot" else {"transcript_path": str(file)}
     assert machine.hook(machine.event("SessionEnd", **named), client=client) == ""
     wait_until(lambda: "captured" in machine.outcomes())
-    read = json.loads(machine.typed("session", "s1", "--json"))
+    read = json.loads(machine.typed("sessions", "s1", "--json"))
     ((prompt, response),) = [(turn["prompt"], turn["response"]) for turn in read["turns"]]
     assert (prompt, response) == ("Mend it.", "The port is 6543 now.")
     told = machine.hook(machine.event("SessionStart", "s2"), client=client)
@@ -396,9 +396,9 @@ def test_turns_that_a_client_gives_itself_are_kept_one_by_one(
         wait_until(lambda: machine.outcomes().count("captured") == number)  # noqa: B023
     machine.hook(machine.event("SessionEnd"), client="opencode")
     wait_until(lambda: machine.outcomes().count("captured") == 3)
-    read = json.loads(machine.typed("session", "s1", "--json"))
+    read = json.loads(machine.typed("sessions", "s1", "--json"))
     assert [turn["prompt"] for turn in read["turns"]] == ["[private] first", "[private] second"]
-    assert "built-in extractive" in machine.typed("session", "s1")
+    assert "built-in extractive" in machine.typed("sessions", "s1")
 
 
 def test_each_client_is_answered_in_its_own_form(machine: Machine, daemon: DaemonAddress) -> None:
@@ -467,7 +467,8 @@ def test_a_daemon_that_stands_still_is_not_awaited(machine: Machine, daemon: Dae
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "switch", [["hooks", "off"], ["settings", "set", "hook_ignore", "*/my project"]]
+    "switch",
+    [["settings", "set", "hooks", "off"], ["settings", "set", "hook_ignore", "*/my project"]],
 )
 def test_the_hooks_of_all_clients_are_switched_off(machine: Machine, switch: list[str]) -> None:
     machine.typed("remember", "Refunds need two signatures.", "--type", "business_rule")

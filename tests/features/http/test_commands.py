@@ -92,7 +92,10 @@ def test_decisions_and_sessions_are_there_as_well(typed: Typed) -> None:
     assert "Use it" in typed("decisions")[1]
     assert typed("decisions", "--proposed")[0] == 0
     assert typed("sessions")[0] == 0
-    assert typed("summarize")[:2] == (0, "Every session has a summary of what it is now.\n")
+    assert typed("sessions", "--summarize")[:2] == (
+        0,
+        "Every session has a summary of what it is now.\n",
+    )
 
 
 @pytest.mark.needs("audit_proof", "governance")

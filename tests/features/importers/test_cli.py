@@ -50,7 +50,7 @@ def test_transcripts_come_from_their_usual_place_once(
     (part,) = told["left_out"]
     assert part["reason"] == "the line is not JSON in UTF-8"
     assert (part["place"]["file"], part["place"]["line"]) == (str(path), 13)
-    assert "Why does the parser fail?" in done(run, "session", SESSION)
+    assert "Why does the parser fail?" in done(run, "sessions", SESSION)
     assert "sound" in done(run, "audit", "verify")
 
 

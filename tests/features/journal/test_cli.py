@@ -33,7 +33,7 @@ def test_sessions_are_listed_the_latest_first_with_their_titles(written: Run) ->
     lines = done(written, "sessions").splitlines()
     assert ["s2" in lines[0], "s1" in lines[1]] == [True, True]
     assert all("2 turns" in line and "(no summary yet)" in line for line in lines)
-    done(written, "summarize")
+    done(written, "sessions", "--summarize")
     assert "(no summary yet)" not in done(written, "sessions")
     (first, second) = json.loads(done(written, "sessions", "--json"))
     assert (first["session"]["name"], second["session"]["turn_count"]) == ("s2", 2)
@@ -54,16 +54,16 @@ def test_without_sessions_it_says_so(run: Run) -> None:
 
 
 def test_a_session_is_read_from_its_summary_to_its_end(written: Run) -> None:
-    plain = done(written, "session", "s1")
+    plain = done(written, "sessions", "s1")
     assert plain.index("bug 0 of s1") < plain.index("bug 1 of s1")
     assert "s2" not in plain
     for part in ("prompt", "thought", "response", "claude", "    in auth.py"):
         assert part in plain
-    done(written, "summarize", "s1")
-    told = done(written, "session", "s1")
+    done(written, "sessions", "s1", "--summarize")
+    told = done(written, "sessions", "s1")
     assert told.endswith(plain)
     assert "quality" in told.removesuffix(plain)
-    shape = json.loads(done(written, "session", "s1", "--json"))
+    shape = json.loads(done(written, "sessions", "s1", "--json"))
     assert [each["prompt"] for each in shape["turns"]] == [
         f"fix the bug {number} of s1\nin auth.py" for number in range(2)
     ]
@@ -71,23 +71,26 @@ def test_a_session_is_read_from_its_summary_to_its_end(written: Run) -> None:
 
 
 def test_an_unknown_session_is_an_error(written: Run) -> None:
-    for command in ("session", "summarize"):
-        result = written(command, "nosuch")
+    for command in (["sessions"], ["sessions", "--summarize"]):
+        result = written(*command, "nosuch")
         assert result.exit_code == 1
         assert "there is no session nosuch" in result.stderr
 
 
 def test_what_has_a_summary_is_not_summarised_again(written: Run) -> None:
-    assert len(done(written, "summarize").splitlines()) == 2
-    assert done(written, "summarize") == "Every session has a summary of what it is now.\n"
-    assert len(done(written, "summarize", "s1").splitlines()) == 1
+    assert len(done(written, "sessions", "--summarize").splitlines()) == 2
+    assert (
+        done(written, "sessions", "--summarize")
+        == "Every session has a summary of what it is now.\n"
+    )
+    assert len(done(written, "sessions", "s1", "--summarize").splitlines()) == 1
 
 
 def test_a_session_that_cannot_be_summarised_is_told_and_the_exit_says_so(
     written: Run, tmp_path: Path
 ) -> None:
     with FileLocks(tmp_path / "home" / "claims").hold("summary\0default\0summary_s1"):
-        result = written("summarize", "--json")
+        result = written("sessions", "--summarize", "--json")
     assert result.exit_code == 1
     shape = json.loads(result.stdout)
     assert [each["session"] for each in shape["done"]] == ["s2"]

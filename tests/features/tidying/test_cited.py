@@ -204,7 +204,9 @@ FIXED = [
         decided, "another decision ends it: `minutebook decide --supersedes", id="decision"
     ),
     pytest.param(
-        summed_up, "`minutebook summarize s` writes it anew, nothing ends it", id="summary"
+        summed_up,
+        "`minutebook sessions s --summarize` writes it anew, nothing ends it",
+        id="summary",
     ),
 ]
 

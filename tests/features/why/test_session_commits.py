@@ -52,13 +52,13 @@ def test_the_session_of_a_commit_is_told(begun: Run, commits: list[str]) -> None
 
 
 def test_the_commits_of_a_session_are_told(begun: Run, commits: list[str]) -> None:
-    told = begun("session", "mon", "--commits").output
+    told = begun("sessions", "mon", "--commits").output
     assert commits[1] in told
     assert "two" in told
     assert not {commits[0], commits[2]} & set(told.split())
-    (page,) = json.loads(begun("session", "tuesday", "--commits", "--json").stdout)
+    (page,) = json.loads(begun("sessions", "tuesday", "--commits", "--json").stdout)
     assert page["id"].startswith(commits[2])
-    assert "Make it two" in begun("session", "monday").output
+    assert "Make it two" in begun("sessions", "monday").output
 
 
 def test_a_commit_that_is_not_there_is_a_sentence(begun: Run, commits: list[str]) -> None:
@@ -71,4 +71,4 @@ def test_a_session_without_commits_says_so(begun: Run, tmp_path: Path, monkeypat
     other = tmp_path / "other"
     committed(other, {"a.py": "a = 1\n"}, int(AT.timestamp()) - 90 * 86400)
     monkeypatch.chdir(other)
-    assert "No commit of this folder" in begun("session", "monday", "--commits").output
+    assert "No commit of this folder" in begun("sessions", "monday", "--commits").output

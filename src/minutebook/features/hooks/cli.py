@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from minutebook.cli.commands.settings import write_setting
 from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import as_json, identity
@@ -28,16 +27,22 @@ _FEWEST = 10
 """Calls from which on they say something about how hooks are."""
 
 
-@click.command(short_help="Answer an event of a client; clients run it.")
-@click.argument("client")
+@click.command(short_help="Say what the hooks of clients did lately; clients run it, too.")
+@click.argument("client", required=False)
 @click.option("--event", hidden=True)
 @identity
-def hook(options: dict[str, str], client: str, event: str | None) -> None:
-    """Answer the event that CLIENT gives on stdin; clients run this, see `install --hooks`.
+@as_json
+def hook(options: dict[str, str], client: str | None, event: str | None, as_json: bool) -> None:  # noqa: FBT001
+    """Sum up the last hooks of clients: the outcomes, how long they took, how much they said.
 
+    With CLIENT it answers the event that the client gives on stdin; clients run this, see `install --hooks`.
     A daemon that runs already answers at once; without one nothing is said, and nothing is started. With
-    --url, before the command, that server answers.
+    --url, before the command, that server answers. `minutebook settings set hooks off` has the hooks of all
+    clients keep silent and keep nothing.
     """
+    if client is None:
+        _sum_up(options, as_json=as_json)
+        return
     if client not in CLIENTS:
         raise InvalidInput("CLIENT", must_be_one_of(CLIENTS, client))
     # At this machine the daemon answered before the command line was read, or nobody does.
@@ -47,21 +52,7 @@ def hook(options: dict[str, str], client: str, event: str | None) -> None:
         answer(connected_to(server), client, event)
 
 
-@click.command(short_help="Say what the hooks of clients did lately, or switch them on or off.")
-@click.argument("switch", type=click.Choice(["on", "off"]), required=False)
-@identity
-@as_json
-def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  # noqa: FBT001
-    """Sum up the last hooks of clients: the outcomes, how long they took, how much they said.
-
-    `minutebook hooks off` has those of all clients keep silent and keep nothing, `hooks on` has them speak
-    again. `minutebook install CLIENT --hooks` enters them, with `--remove` it takes them out.
-    """
-    if switch is not None:
-        path = write_setting(options, "hooks", switch)
-        said = f"Hooks are {switch}, for every client: set in {path}."
-        say({"hooks": switch, "path": str(path)}, said, as_json)
-        return
+def _sum_up(options: dict[str, str], *, as_json: bool) -> None:
     settings = settings_of(options)
     check_begun(settings)
     entries = log.entries(str(settings.home))
@@ -74,7 +65,7 @@ def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  
     elif not lines:
         lines = ["No hook was called yet. `minutebook install CLIENT --hooks` enters them."]
     if settings.of(HookSettings).hooks == "off":
-        lines.insert(0, "Hooks are off: `minutebook hooks on` has them speak again.")
+        lines.insert(0, "Hooks are off: `minutebook settings unset hooks` has them speak again.")
     shape = {"hooks": settings.of(HookSettings).hooks, "events": rows, "not_noted": cause}
     say(shape, lines, as_json)
 
@@ -158,4 +149,4 @@ def event_line(row: Mapping[str, Any]) -> str:
     return f"{of}: {row['calls']} calls ({outcomes}){took}{tokens}; last {row['last']}"
 
 
-COMMANDS = (hook, hooks)
+COMMANDS = (hook,)

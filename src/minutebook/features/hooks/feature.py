@@ -14,5 +14,5 @@ FEATURE = Feature(
     daemon_requests={"hook": ".answers:serve"},
     today=".seam:told_unasked",
     operations=".operations:OPERATIONS",
-    commands={"Look after it": {".cli": ("hook", "hooks")}},
+    commands={"Look after it": {".cli": ("hook",)}},
 )

@@ -22,7 +22,7 @@ def checks_here(settings: Settings) -> list[Finding]:
 
     trouble = trouble_in(log.entries(str(settings.home)))
     remedy = (
-        "`minutebook hooks` says more; `minutebook settings set hook_wait 0.3` gives them longer"
+        "`minutebook hook` says more; `minutebook settings set hook_wait 0.3` gives them longer"
     )
     return [] if trouble is None else [Finding(trouble, remedy)]
 

@@ -23,16 +23,39 @@ if TYPE_CHECKING:
 _INDENT = "    "
 
 
-@click.command(short_help="List sessions with their titles.")
+@click.command(short_help="List sessions, read one, or have them summarised.")
+@click.argument("name", metavar="[SESSION]", required=False)
+@click.option("--summarize", is_flag=True, help="Summarise SESSION, or every one that grew.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
 @as_json
 @added_options("sessions")
-def sessions(options: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
-    """List sessions, the one written last first, with their titles."""
+def sessions(
+    options: dict[str, str],
+    name: str | None,
+    summarize: bool,  # noqa: FBT001
+    limit: int,
+    offset: int,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """List sessions, the one written last first, with their titles; or read SESSION, its summary first.
+
+    With --summarize Ctrl-C ends it; what is done stays, and the next run goes on from there. It exits
+    with 1 when a session could not be summarised.
+    """
     with opened(options) as api:
-        page = api.run(operations.sessions, limit, offset)
+        meant = None if name is None else _name_meant(api, name)
+        if summarize:
+            _summarize(api, meant, as_json=as_json)
+        elif meant is None:
+            _list(api, limit, offset, as_json=as_json)
+        else:
+            _read(api, meant, as_json=as_json)
+
+
+def _list(api: "Operating", limit: int, offset: int, *, as_json: bool) -> None:
+    page = api.run(operations.sessions, limit, offset)
     lines = [_headline(each) for each in page.sessions]
     rest = page.total - offset - len(page.sessions)
     if rest > 0:
@@ -40,41 +63,24 @@ def sessions(options: dict[str, str], limit: int, offset: int, as_json: bool) ->
     say(page.sessions, lines or "No session was written yet.", as_json)
 
 
-@click.command(short_help="Read a session, its summary first.")
-@click.argument("name", metavar="SESSION")
-@identity
-@as_json
-@added_options("session")
-def session(options: dict[str, str], name: str, as_json: bool) -> None:  # noqa: FBT001
-    """Read SESSION from beginning to end, its summary first."""
-    with opened(options) as api:
-        name = _name_meant(api, name)
-        found = api.run(operations.session, name)
+def _read(api: "Operating", name: str, *, as_json: bool) -> None:
+    """Print a session from beginning to end, its summary first."""
+    found = api.run(operations.session, name)
     parts = [*map(_of_summary, found.summaries), *map(_of_turn, found.turns)]
     # An empty line between two of them.
     say(found, [line for part in parts for line in ("", *part)][1:], as_json)
 
 
-@click.command(short_help="Summarise a session, or every one that grew.")
-@click.argument("name", metavar="[SESSION]", required=False)
-@identity
-@as_json
-def summarize(options: dict[str, str], name: str | None, as_json: bool) -> None:  # noqa: FBT001
-    """Summarise SESSION, or every session that grew since it was summarised.
-
-    Ctrl-C ends it; what is done stays, and the next run goes on from there. It exits with 1 when a
-    session could not be summarised.
-    """
-    with opened(options) as api:
-        meant = None if name is None else _name_meant(api, name)
-        with (
-            interruptible(
-                "Stopped. The summaries that were made are kept; `minutebook summarize` makes the rest."
-            ),
-            bar("Summarising", hidden=as_json) as progress,
-            api.reporting(progress),
-        ):
-            made = api.run(operations.summarize, meant)
+def _summarize(api: "Operating", name: str | None, *, as_json: bool) -> None:
+    """Summarise a session, or every one that grew since; exit with 1 if one could not be summarised."""
+    with (
+        interruptible(
+            "Stopped. The summaries that were made are kept; `minutebook sessions --summarize` makes the rest."
+        ),
+        bar("Summarising", hidden=as_json) as progress,
+        api.reporting(progress),
+    ):
+        made = api.run(operations.summarize, name)
     left = {name: sentence(as_shown(error)) for name, error in made.failed.items()}
     lines = [f"{style(each.session, dim=True)}  {each.title}" for each in made.done]
     say(
@@ -127,4 +133,4 @@ def _of_turn(turn: Turn) -> list[str]:
     return [head, *lines]
 
 
-COMMANDS = (sessions, session, summarize)
+COMMANDS = (sessions,)

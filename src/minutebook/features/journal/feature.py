@@ -7,5 +7,5 @@ FEATURE = Feature(
     needs=("archives",),
     contract=".contract:journal",
     examples={"sessions": "see what your agents did, session by session"},
-    commands={"Sessions": {".cli": ("sessions", "session", "summarize")}},
+    commands={"Sessions": {".cli": ("sessions",)}},
 )

@@ -213,7 +213,7 @@ def _end_of(record: Record) -> str:
         case Decision():
             return f"; another decision ends it: `minutebook decide --supersedes {record.id}`"
         case Summary():
-            return f"; `minutebook summarize {record.session}` writes it anew, nothing ends it"
+            return f"; `minutebook sessions {record.session} --summarize` writes it anew, nothing ends it"
         case _:
             return ""
 

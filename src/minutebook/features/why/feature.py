@@ -11,10 +11,7 @@ FEATURE = Feature(
     jobs=".seam:jobs",
     on_index=".seam:on_index",
     on_connect=".seam:on_connect",
-    options={
-        "sessions": ".session_commits:OF_COMMIT",
-        "session": ".session_commits:COMMITS",
-    },
+    options={"sessions": ".session_commits:OPTIONS"},
     operations=".seam:OPERATIONS",
     page_parts={
         "code.below": {"why/reasons.html": ".seam:of_code"},

@@ -1,4 +1,4 @@
-"""The options of `sessions` and `session` about commits of the folder's repository."""
+"""The options of `sessions` about commits of the folder's repository."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -12,6 +12,7 @@ from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, short, style
+from minutebook.domain.errors import InvalidInput
 from minutebook.features.why.seam import requests_before
 from minutebook.features.why.session_requests import NAMING, Request, WrittenCode, instant_of
 from minutebook.folders.finding import find_place
@@ -24,10 +25,19 @@ if TYPE_CHECKING:
 _TITLE = 100
 
 
-def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
-    """Tell in which session a commit was written, if one was named; tell whether one was."""
-    if typed["commit"] is None:
+def _run(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
+    """Tell of the commit that was named, or of those of a session; tell whether either was asked for."""
+    if typed["commit"] is not None:
+        _tell_session(options, typed)
+    elif typed["commits"]:
+        _list_commits(options, typed)
+    else:
         return False
+    return True
+
+
+def _tell_session(options: dict[str, str], typed: Mapping[str, Any]) -> None:
+    """Tell in which session a commit was written."""
     from minutebook.features.citations.trees import commit_named, open_repository, reading_git
 
     repository = open_repository(Path(), "--commit")
@@ -38,7 +48,7 @@ def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         (found,) = api.run(requests_before, [written], scope_of(find_place(Path.cwd())))
     if found is None:
         say([], "No session is known in which this commit was written.", typed["as_json"])
-        return True
+        return
     shape = {
         "name": found.session,
         "turn": found.turn,
@@ -48,13 +58,12 @@ def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     }
     line = f"{_perhaps(found)}{found.at:%Y-%m-%d %H:%M}  {style(found.session, dim=True)}  {short(found.prompt, _TITLE)}"
     say([shape], [line], typed["as_json"])
-    return True
 
 
-def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
-    """List the commits that were made in a session, if that was asked for; tell whether it was."""
-    if not typed["commits"]:
-        return False
+def _list_commits(options: dict[str, str], typed: Mapping[str, Any]) -> None:
+    """List the commits that were made in a session."""
+    if typed["name"] is None:
+        raise InvalidInput("SESSION", "must be named with --commits")
     from minutebook.features.citations.trees import open_repository, reading_git
 
     repository = open_repository(Path(), "--commits")
@@ -86,7 +95,6 @@ def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     lines = [f"{_perhaps(request)}{_headline(each)}" for each, request in made]
     nothing = "No commit of this folder's repository is known to be made in this session."
     say(shape, lines or nothing, typed["as_json"])
-    return True
 
 
 def _perhaps(request: Request) -> str:
@@ -121,23 +129,18 @@ def _written(repository: "pygit2.Repository", commit: "pygit2.Commit") -> Writte
     return written_code(repository, commit, sorted(names))
 
 
-OF_COMMIT = AddedOptions(
+OPTIONS = AddedOptions(
     {
         "commit": click.option(
             "--commit",
             metavar="SHA",
             help="The session in which a commit of this folder's repository was written.",
-        )
-    },
-    _session_of,
-)
-COMMITS = AddedOptions(
-    {
+        ),
         "commits": click.option(
             "--commits",
             is_flag=True,
-            help="Instead: the commits of this folder's repository that were made in it.",
-        )
+            help="The commits of this folder's repository that were made in SESSION.",
+        ),
     },
-    _commits_of,
+    _run,
 )

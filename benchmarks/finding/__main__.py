@@ -1,49 +1,40 @@
-"""Measure how well search finds the relevant documents of data sets."""
+"""Measure search on data sets: `python -m benchmarks.finding PATH…`, files as docs/measuring-search.md describes them."""
 
 import json
 from pathlib import Path
 
 import click
 
+from benchmarks.finding import report, runs
+from benchmarks.finding.datasets import read, sampled
 from minutebook.cli.keyboard import PATH
-from minutebook.cli.opening import settings_of
 from minutebook.cli.printing import echo, warn
-from minutebook.cli.progress import bar, interruptible
-from minutebook.cli.terminal import identity
-from minutebook.features.bench.datasets import read, sampled
+from minutebook.cli.progress import bar
+from minutebook.config import load
+from minutebook.domain.errors import InvalidInput
 
 
-@click.command(short_help="Measure how well search finds, on data sets of yours.")
+@click.command()
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--split", help="Only questions marked with it: dev, test…")
 @click.option(
     "--sample", type=click.IntRange(1), help="At most so many questions of each category."
 )
 @click.option("--json", "as_json", type=PATH, help="Write all figures here.")
-@identity
-def bench(
-    options: dict[str, str],
-    paths: tuple[Path, ...],
-    split: str | None,
-    sample: int | None,
-    as_json: Path | None,
+def finding(
+    paths: tuple[Path, ...], split: str | None, sample: int | None, as_json: Path | None
 ) -> None:
-    """Measure search on the data sets PATH…, in stores of their own; yours stay as they are.
-
-    Each is a file of JSON lines as docs/guides/bench.md describes them.
-    """
-    from minutebook.features.bench import report, runs
-
-    settings = settings_of(options)
+    """Measure search on the data sets PATH…, in stores of their own; yours stay as they are."""
+    settings = load({})
     done = []
     for path in paths:
-        dataset = read(path, split)
+        try:
+            dataset = read(path, split)
+        except InvalidInput as error:
+            raise click.ClickException(str(error)) from error
         if sample is not None:
             dataset = sampled(dataset, sample)
-        with (
-            interruptible("Stopped. Nothing was written."),
-            bar(dataset.name, hidden=False) as progress,
-        ):
+        with bar(dataset.name, hidden=False) as progress:
             done.append(runs.run(dataset, settings, progress))
         for reason, count in dataset.left_out.items():
             if count:
@@ -56,4 +47,5 @@ def bench(
         )
 
 
-COMMANDS = (bench,)
+if __name__ == "__main__":
+    finding()

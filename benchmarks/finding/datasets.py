@@ -93,7 +93,7 @@ def read(path: Path, split: str | None = None) -> Dataset:
     try:
         dataset = _lines(path.stem, _kept(rows, split))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        remedy = "is not as docs/guides/bench.md describes it: {name} {error}"
+        remedy = "is not as docs/measuring-search.md describes it: {name} {error}"
         raise InvalidInput(str(path), remedy, name=type(error).__name__, error=error) from error
     if not any(collection.queries for collection in dataset.collections):
         if split:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.features.bench.metrics import METRICS, area_interval, interval, roc_area, score
+from benchmarks.finding.metrics import METRICS, area_interval, interval, roc_area, score
 
 ONE = 1 / math.log2(2)
 TWO = 1 / math.log2(3)

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from minutebook.cli import main
+from benchmarks.finding import datasets, report, runs
+from benchmarks.finding.__main__ import finding
 from minutebook.config import load, settings_with
 from minutebook.embedding import Embedding
-from minutebook.features.bench import datasets, report, runs
-from tests.features.bench.test_datasets import CHANGED, LINES, written
+from tests.finding.test_datasets import CHANGED, LINES, written
 
 Measured = tuple[runs.Run, dict[str, Any]]
 
@@ -48,13 +48,13 @@ def test_questions_without_an_answer_are_held_against_the_others(
 
 @pytest.mark.thorough
 def test_the_command_writes_figures_and_leaves_the_store_alone(
-    tmp_path: Path, built_in: Embedding
+    tmp_path: Path, built_in: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
+    monkeypatch.setenv("MINUTEBOOK_HOME", str(home))
     figures = tmp_path / "all.json"
-    arguments = ["bench", str(written(tmp_path, LINES, lines=True)), "--home", str(home)]
-    arguments += ["--json", str(figures)]
-    done = CliRunner().invoke(main, arguments)
+    arguments = [str(written(tmp_path, LINES, lines=True)), "--json", str(figures)]
+    done = CliRunner().invoke(finding, arguments)
     assert done.exit_code == 0, done.output
     assert "95 % of NDCG@10" in done.output
     assert not home.exists()
@@ -73,7 +73,7 @@ def test_the_command_says_what_is_wrong_with_a_set(
     tmp_path: Path, options: list[str], reason: str
 ) -> None:
     name = str(written(tmp_path, LINES, lines=True).with_name(options[0]))
-    done = CliRunner().invoke(main, ["bench", name, *options[1:]])
+    done = CliRunner().invoke(finding, [name, *options[1:]])
     assert done.exit_code == 1
     assert reason in done.output
 

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from benchmarks.finding.metrics import METRICS, NDCG_CUT, area_interval, interval, score
+from benchmarks.finding.runs import BUDGETS, QueryResult, Run
 from minutebook import __version__
-from minutebook.features.bench.metrics import METRICS, NDCG_CUT, area_interval, interval, score
-from minutebook.features.bench.runs import BUDGETS, QueryResult, Run
 
 Report: TypeAlias = dict[str, Any]
 """What can be written as JSON; a figure in it is [value, low, high], shares and scores in [0, 1]."""

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.finding.datasets import read, sampled
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType
-from minutebook.features.bench.datasets import read, sampled
 
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 LINES = [
     {"document": "tea", "text": "Ada drinks tea.", "type": "preference", "store": "home"},
@@ -65,7 +65,7 @@ def test_a_split_keeps_its_questions_and_all_documents(tmp_path: Path) -> None:
         ([*LINES[:4], {"relation": "knows", "from": "ada", "to": "x"}], "unknown entities"),
         (
             [{"query": "q", "text": "?"}],
-            "as docs/guides/bench.md describes it: KeyError 'relevant'",
+            "as docs/measuring-search.md describes it: KeyError 'relevant'",
         ),
         ([{"document": "a", "text": "b", "type": "novel"}], "novel"),
     ],

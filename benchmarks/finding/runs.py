@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
 
+from benchmarks.finding.datasets import Collection, Dataset, Document, Query
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
 from minutebook.contracts.knowledge import knowledge
@@ -20,7 +21,6 @@ from minutebook.domain.caller import Caller, Note, Progress, in_call
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
 from minutebook.models import Models, models_of
 from minutebook.services.search.doubt import RELEVANCE
 

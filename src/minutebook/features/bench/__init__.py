@@ -1,1 +1,0 @@
-"""Measures of how well search finds the relevant records."""
