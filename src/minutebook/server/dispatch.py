@@ -21,7 +21,7 @@ from minutebook.domain.caller import Call, Caller, Progress, Sample, no_progress
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.server.limits import RESERVED_THREADS, Limits
 from minutebook.server.logs import STACK, request_id
-from minutebook.server.protocol.calls import INTERNAL_ERROR
+from minutebook.server.protocol.methods import INTERNAL_ERROR
 from minutebook.server.protocol.provenance import client_of, with_origin
 from minutebook.services.maintenance.database import EngineControl
 

@@ -519,7 +519,7 @@ LIGHT = {
     "minutebook.server.daemon.sockets",
     "minutebook.server.daemon.rendezvous",
     "minutebook.server.protocol",
-    "minutebook.server.protocol.calls",
+    "minutebook.server.protocol.methods",
     "minutebook.server.stdio",
     "minutebook.server.stdio.proxy",
 }

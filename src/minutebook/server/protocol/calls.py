@@ -9,13 +9,6 @@ import anyio.from_thread
 from minutebook.contracts.answers import Answer, Failure, failed, texts_of
 from minutebook.domain.caller import Progress
 
-ENDLESS = "subscriptions/listen"
-"""The request that is answered when the client has had enough."""
-
-INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
-"""Codes of errors, as JSON-RPC has them."""
-
-
 REPORT_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
 
@@ -49,8 +42,7 @@ def result_of(outcome: Answer | Failure) -> dict[str, Any] | Failure:
     if failure is not None and failure.code is not None:
         return failure
     structured = answer.content if failure is None else failure.structured
-    if answer.in_lines:
-        structured = None
+    structured = None if answer.in_lines else structured
     meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
     return {
         **({"_meta": meta} if meta else {}),

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from minutebook.server.protocol.calls import ENDLESS, INTERNAL_ERROR
+from minutebook.server.protocol.methods import ENDLESS, INTERNAL_ERROR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

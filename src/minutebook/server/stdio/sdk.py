@@ -9,8 +9,8 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic_core import PydanticSerializationError
 
-from minutebook.server.protocol.calls import INTERNAL_ERROR
 from minutebook.server.protocol.message import BadMessage, parsed
+from minutebook.server.protocol.methods import INTERNAL_ERROR
 from minutebook.server.protocol.server import build_server, options
 from minutebook.server.stdio.early import line_of
 from minutebook.server.stdio.whereabouts import Whereabouts

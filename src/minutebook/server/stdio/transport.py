@@ -17,7 +17,8 @@ from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.server.dispatch import Dispatcher, error_of, tool_job
 from minutebook.server.limits import TooManyRequests
-from minutebook.server.protocol.calls import ENDLESS, INVALID_REQUEST, progress_of, result_of
+from minutebook.server.protocol.calls import progress_of, result_of
+from minutebook.server.protocol.methods import ENDLESS, INVALID_REQUEST
 from minutebook.server.stdio.early import EarlyAnswers, is_plain_call, line_of, message_in
 from minutebook.server.stdio.proxy import ProxyConversation
 from minutebook.server.stdio.whereabouts import Whereabouts

@@ -18,8 +18,8 @@ from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import BODY_BYTES, read_body, replayed
 from minutebook.features.http.requests.errors import REFUSALS, refused
 from minutebook.server.limits import SESSIONS
-from minutebook.server.protocol.calls import ENDLESS
 from minutebook.server.protocol.message import parsed
+from minutebook.server.protocol.methods import ENDLESS
 
 INITIALIZE = "initialize"
 
