@@ -87,6 +87,7 @@ docs/glossary
 
 docs/quality
 docs/benchmarks
+docs/measuring-search
 docs/reliability
 docs/platforms
 ```

@@ -1,0 +1,27 @@
+"""The tools that stand before an agent unless somebody chooses others, and the settings of their server."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from minutebook.contracts.announced import agent_tool_names
+from minutebook.contracts.registry import CONTRACTS
+from minutebook.features.install.known_clients import CLIENTS
+
+_CHATS = ("claude-desktop",)
+"""Clients that work in no folder: their memories belong to no project."""
+
+
+def agent_tools() -> Mapping[str, Sequence[str]]:
+    """Return the tools that stand before an agent, by the contracts that have some."""
+    tools = {name: agent_tool_names(opened().promise) for name, opened in CONTRACTS.items()}
+    return {name: each for name, each in tools.items() if each}
+
+
+def default_options(client: str) -> dict[str, str]:
+    """Return the settings with which a client is served by default, as options write them."""
+    settings = {"tools": ",".join(chain.from_iterable(agent_tools().values())), "answers": "lines"}
+    if client not in _CHATS:
+        settings["scope_from_folder"] = "on"
+    if client in CLIENTS and CLIENTS[client].safe_names:
+        settings["tool_names"] = "safe"
+    return settings

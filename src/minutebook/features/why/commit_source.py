@@ -1,0 +1,69 @@
+"""The commits of projects as a source of answers."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import Project, ProjectCommit
+from minutebook.domain.sources import Source
+from minutebook.features.why.commit_texts import says_something
+
+if TYPE_CHECKING:
+    from minutebook.search.fusion import Signal
+    from minutebook.services.search.combined import Ranked
+    from minutebook.services.search.recall import Selection
+
+
+class CommitSource:
+    """Ranks commits, and before them the reasons for the place that a question names (a ListedSource)."""
+
+    source = Source.COMMIT
+    is_behind = True
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def ranked(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: "Mapping[Signal, float]",
+        selection: "Selection",
+        *,
+        project: str | None,
+        language: str | None,
+    ) -> "list[Ranked]":
+        """Rank commits, of one project and of a time where they are named."""
+        seen = self._app.infrastructure.records.seen_by(caller)
+        projects = seen.find(Project)
+        if not projects:
+            return []
+        from minutebook.features.why.following import Histories
+        from minutebook.features.why.places import PlaceReasons
+        from minutebook.features.why.search import COMPARED, CommitSearch
+
+        # The model is there from here on, so that new commits get their vectors.
+        self._app.embeddings.embed_query(query, caller.call.progress)
+        self._app.get(Histories).catch_up_all(projects, caller.call.patience)
+        if project is not None:
+            seen = seen.narrowed(project=project)
+        seen = seen.where(since=selection.query.since, until=selection.query.until)
+        views, scope = list(seen), caller.folder_scope
+        own = {each.id for each in projects}
+        if project is None and scope is not None and scope.shown:
+            root = None if caller.call.work_tree is None else caller.call.work_tree.root
+            own = {e.id for e in projects if e.repository in scope.shown or e.path == root}
+            views = [view.narrowed(project=each) for view in views for each in sorted(own)]
+        best = self._app.get(CommitSearch).best(caller, views, query, COMPARED)
+        found: dict[object, Ranked] = {}
+        for each in (*self._app.get(PlaceReasons).reasons(caller, query), *best):
+            record = each.record
+            if not selection.is_timely(record):
+                continue
+            if not isinstance(record, ProjectCommit):
+                found.setdefault(record.key, each)
+            elif record.project in own and says_something(record, query):
+                found.setdefault(record.sha, each)
+        return list(found.values())[:limit]

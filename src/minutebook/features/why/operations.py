@@ -1,0 +1,34 @@
+"""Operations on the reasons of commits: the requests before some, and those that are about a question."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller, FolderScope
+from minutebook.features.why.session_requests import Request, WrittenCode, requests_of
+from minutebook.operations.memories import in_folder
+from minutebook.operations.operation import operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+
+@operation("journal")
+def requests_before(
+    app: "App",
+    caller: Caller,
+    written: Sequence[WrittenCode],
+    folder: FolderScope | None = None,
+) -> list[Request | None]:
+    """Return for each commit, the latest first, the request that led to it."""
+    return requests_of(app.infrastructure.records, in_folder(caller, folder), written)
+
+
+@operation("knowledge")
+def commits_about(app: "App", caller: Caller, question: str, root: str, path: str) -> list[str]:
+    """Return which commits to a file of the project in a folder are about a question, best first; none if it is not indexed."""
+    from minutebook.features.why.search import CommitSearch
+
+    return app.get(CommitSearch).among(caller, question, root, path)
+
+
+OPERATIONS = (requests_before, commits_about)

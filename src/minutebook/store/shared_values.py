@@ -1,0 +1,20 @@
+"""Texts by name that all servers over one database share, beside its records."""
+
+from typing import Protocol
+
+
+class SharedValues(Protocol):
+    """Where an engine keeps them; each member may be called from any thread.
+
+    A shared value is no record: it has no organization, and nobody is told that it changed. Written inside a
+    transaction, it is part of it, and nobody else writes it until the transaction ends.
+    """
+
+    def read(self, name: str) -> str | None:
+        """Return the shared value of a name, or None."""
+
+    def write(self, name: str, text: str) -> None:
+        """Keep a value in place of any of that name."""
+
+    def claim(self, name: str, text: str) -> str:
+        """Keep a value unless there is one of that name; return the one that there is then."""

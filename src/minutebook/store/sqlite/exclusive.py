@@ -1,0 +1,37 @@
+"""A database that nobody else has open meanwhile, so that its file can be put away."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from minutebook.disk.encryption import Key
+from minutebook.domain.errors import StoreBusy
+from minutebook.store.sqlite.encryption import IN_USE, connect
+from minutebook.store.sqlite.errors import translate_errors
+
+
+@contextmanager
+def exclusive_access(path: Path, key: Key | None) -> Iterator[None]:
+    """Keep all others from a database, its write-ahead log carried over into the one file.
+
+    If the work inside fails, the database stays as it was. Raises StoreBusy if another process or
+    thread has it open.
+    """
+    with (
+        translate_errors(path),
+        closing(connect(path, key, apsw.SQLITE_OPEN_READWRITE)) as mine,
+    ):
+        try:
+            # Leaving the write-ahead log succeeds only for the last who has the file open.
+            mine.pragma("journal_mode", "delete")
+            mine.execute("BEGIN EXCLUSIVE")
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise StoreBusy("{path}: {cause}", path=path, cause=IN_USE) from error
+        try:
+            yield
+        except BaseException:
+            mine.execute("ROLLBACK")
+            mine.pragma("journal_mode", "wal")
+            raise
