@@ -3,8 +3,14 @@
 import re
 from random import Random
 
-from minutebook.screening.formats import ALPHABETS, CharacterRun, TokenFormat, crc32_of, parts_of
-from minutebook.screening.vendors import FORMATS
+from minutebook.screening.formats import (
+    ALPHABETS,
+    FORMATS,
+    CharacterRun,
+    TokenFormat,
+    crc32_of,
+    parts_of,
+)
 
 _MORE = 30
 """Characters beyond the least that a run of varying length gets, at most."""

@@ -121,10 +121,6 @@ class App:
         """Return the entries that the features have in a register, each made for this app."""
         return [make(self) for make in loaded(register)]
 
-    def _of_class(self, register: str) -> "list[Any]":
-        """Return the objects of the classes that the features have in a register."""
-        return [self.get(of) for of in loaded(register)]
-
     @service
     def _listeners(self) -> "Sequence[AnswerListener]":
         return [each for each in self._made("on_answer") if each is not None]
@@ -260,7 +256,8 @@ class App:
         """Search memories and decisions."""
         from minutebook.services.search.recall import Recall
 
-        return Recall(self._records, self.embeddings, self.clock, self._of_class("texts"))
+        texts = [self.get(of) for of in loaded("texts")]
+        return Recall(self._records, self.embeddings, self.clock, texts)
 
     @service
     def combined(self) -> "CombinedRecall":
@@ -271,7 +268,7 @@ class App:
 
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
-        lists = self._of_class("lists")
+        lists = [self.get(of) for of in loaded("lists")]
         return CombinedRecall(self._records, self.recall, newest, passages, self.hit_notes, lists)
 
     @service

@@ -12,7 +12,7 @@ from minutebook.contracts.answers import Answer
 from minutebook.contracts.lines import as_lines
 from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.caller import Note
-from minutebook.features.install.seam import agent_tools
+from minutebook.features.install.served import agent_tools
 from tests.world import World
 
 

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from benchmarks.secret_samples import drawn, filled, token
+from minutebook.screening.formats import FORMATS
 from minutebook.screening.secrets import find, mask
-from minutebook.screening.vendors import FORMATS
 
 FORMS = (
     "mysqladmin --password {{<A:14>}} ping",

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from benchmarks.secret_samples import drawn, filled, private_key, token
 from minutebook.screening.contexts import CONTEXTS
-from minutebook.screening.formats import expression
+from minutebook.screening.formats import FORMATS, expression
 from minutebook.screening.secrets import KINDS, find, mask, masked, shortened
-from minutebook.screening.vendors import FORMATS
 
 SETTINGS = (
     "We call the service with {} from the worker.",

@@ -12,7 +12,7 @@ from typing import Any
 import tomlkit
 
 from minutebook.contracts.registry import opened
-from minutebook.features.install.seam import agent_tools, default_options
+from minutebook.features.install.served import agent_tools, default_options
 from tools.packages.extensions import Files, arguments
 from tools.packages.facts import Facts
 from tools.packages.requirements import Requirement

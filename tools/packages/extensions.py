@@ -13,7 +13,7 @@ import yaml
 from minutebook.config import option_of
 from minutebook.contracts.announced import SKILL_FILE
 from minutebook.features.install.hooks import HOOKS
-from minutebook.features.install.seam import agent_tools, default_options
+from minutebook.features.install.served import agent_tools, default_options
 from tools.packages.facts import Facts
 
 Files = dict[str, bytes]

@@ -50,7 +50,7 @@ class Entities:
     def create(
         self,
         name: str,
-        type: str = graph.UNKNOWN,
+        type: str = "unknown",
         *,
         description: str | None = None,
         user: str | None = None,

@@ -1,4 +1,4 @@
-"""The options that choose among memories, of each command that lists or ranks them."""
+"""The options that choose among memories, of each command that lists or ranks them, and times as they are typed."""
 
 import re
 from collections.abc import Callable

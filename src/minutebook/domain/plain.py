@@ -56,10 +56,11 @@ def error_of(written: object) -> MinutebookError | None:
     """Return the error that `plain` wrote; None if it is none that is known."""
     name = written.get("name") if isinstance(written, dict) else None
     of: Any = getattr(errors, str(name), None)
-    if not (isinstance(of, type) and issubclass(of, MinutebookError)):
+    is_error = isinstance(of, type) and issubclass(of, MinutebookError)
+    if not is_error:
         return None
     try:
-        error: MinutebookError = _read_fields(getattr(errors, str(name)))(written)
+        error: MinutebookError = _read_fields(of)(written)
     except (TypeError, ValueError):
         return None
     return error

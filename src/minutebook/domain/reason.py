@@ -1,4 +1,4 @@
-"""The reason for a refusal: a sentence with template and values kept apart until it is shown."""
+"""The reason for a refusal: a sentence with template and values kept apart until it is shown; counts with their nouns."""
 
 from collections.abc import Iterable
 from typing import Any, Self

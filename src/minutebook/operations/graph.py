@@ -13,16 +13,13 @@ from minutebook.operations.operation import check_filled, check_page, check_rang
 if TYPE_CHECKING:
     from minutebook.app import App
 
-UNKNOWN = "unknown"
-"""The type of an entity that nobody gave one."""
-
 
 @operation("knowledge", writes=True)
 def create_entity(
     app: "App",
     caller: Caller,
     name: str,
-    type: str = UNKNOWN,
+    type: str,
     description: str | None = None,
     user: str | None = None,
 ) -> Entity:

@@ -1,9 +1,9 @@
 """Operations on sessions: list, read, summarize them."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, NotFound
@@ -16,6 +16,7 @@ from minutebook.operations.operation import check_filled, check_page, check_rang
 
 if TYPE_CHECKING:
     from minutebook.app import App
+    from minutebook.services.search.sessions import JournalHit
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,7 @@ def search_turns(
     check_filled(query=query)
     check_range("limit", limit, 100)
     found = app.journal_search.turns(caller, query, limit, session)
-    app.note_answer(caller, "search_turns", query, ((each.record, each.score) for each in found))
-    return [Hit(each.record, each.record.text, each.relevance, each.score) for each in found]
+    return _noted(app, caller, "search_turns", query, found)
 
 
 @operation("journal")
@@ -136,9 +136,14 @@ def search_summaries(
     check_filled(query=query)
     check_range("limit", limit, 100)
     found = app.journal_search.summaries(caller, query, limit, category)
-    app.note_answer(
-        caller, "search_summaries", query, ((each.record, each.score) for each in found)
-    )
+    return _noted(app, caller, "search_summaries", query, found)
+
+
+def _noted(
+    app: "App", caller: Caller, act: str, query: str, found: "Sequence[JournalHit[Any]]"
+) -> list[Hit]:
+    """Return what was found as hits, and tell the features that listen."""
+    app.note_answer(caller, act, query, ((each.record, each.score) for each in found))
     return [Hit(each.record, each.record.text, each.relevance, each.score) for each in found]
 
 

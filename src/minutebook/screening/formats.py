@@ -1,10 +1,12 @@
-"""How a format of tokens is written down: its literal beginnings, and the characters after them."""
+"""Formats of tokens: their literal beginnings and the characters after them, and those that vendors publish."""
 
 import re
+import tomllib
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from minutebook.screening.randomness import looks_random
 
@@ -185,3 +187,24 @@ def _goes_on_before(text: str, at: int) -> bool:
 
 def _goes_on_after(text: str, end: int) -> bool:
     return end < len(text) and text[end].isascii() and text[end].isalnum()
+
+
+_CHECKS: dict[str, Check] = {"crc32": has_crc32}
+
+
+def _listed() -> Iterator[TokenFormat]:
+    listed = Path(__file__).with_name("vendors.toml").read_text(encoding="utf-8")
+    for issuer in tomllib.loads(listed)["issuer"]:
+        for each in issuer["formats"]:
+            yield TokenFormat(
+                each["kind"],
+                issuer["documentation"],
+                tuple(each["starts"].split()),
+                each["body"],
+                each.get("before", ""),
+                _CHECKS[each["check"]] if "check" in each else None,
+            )
+
+
+FORMATS = tuple(_listed())
+"""Every format with a beginning of its own."""

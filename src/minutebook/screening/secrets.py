@@ -1,4 +1,4 @@
-"""Find the secrets in a text, and put a visible placeholder in place of each."""
+"""Find the secrets in a text, also disguised ones, and put a visible placeholder in place of each."""
 
 import re
 import unicodedata
@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from minutebook.screening.contexts import CONTEXTS, SecretContext
-from minutebook.screening.formats import shortest
+from minutebook.screening.formats import FORMATS, shortest
 from minutebook.screening.lines import LINE_FORMS, LineForm
-from minutebook.screening.vendors import FORMATS
 
 # What Unicode calls default ignorable, and the control sequences of terminals that set a style.
 _UNSEEN = re.compile(

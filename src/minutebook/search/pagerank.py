@@ -1,4 +1,4 @@
-"""Score the nodes of a small graph by how near they are to where a question points."""
+"""Score the nodes of a small graph by how near they are to where a question points, and group them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -251,8 +251,7 @@ def failure_in(outcome: object) -> Failure | None:
 def error_of(failure: Failure) -> dict[str, Any]:
     """Return a failure as the error of a JSON-RPC answer."""
     code = INTERNAL_ERROR if failure.code is None else failure.code
-    data = dict(failure.structured or {}) or None
-    return {"code": code, "message": failure.text, "data": data}
+    return {"code": code, "message": failure.text, "data": dict(failure.structured or {}) or None}
 
 
 def protocol_error(failure: Failure) -> "MCPError":

@@ -10,24 +10,6 @@ from uuid import uuid4
 
 from minutebook.domain.errors import StoreBusy, StoreError
 
-
-class SharedValues(Protocol):
-    """Where an engine keeps them; each member may be called from any thread.
-
-    A shared value is no record: it has no organization, and nobody is told that it changed. Written inside a
-    transaction, it is part of it, and nobody else writes it until the transaction ends.
-    """
-
-    def read(self, name: str) -> str | None:
-        """Return the shared value of a name, or None."""
-
-    def write(self, name: str, text: str) -> None:
-        """Keep a value in place of any of that name."""
-
-    def claim(self, name: str, text: str) -> str:
-        """Keep a value unless there is one of that name; return the one that there is then."""
-
-
 log = logging.getLogger(__name__)
 
 SECONDS = 30.0

@@ -40,7 +40,7 @@ from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import remote_of
 from minutebook.models import models_of
 from minutebook.places import data_directory, sync_folder
-from minutebook.services.maintenance.empty_store import start_anew
+from minutebook.services.maintenance.data_directory import start_anew
 from minutebook.store.sqlite import encryption as database
 from tests.features.encryption.encrypted import main, settings
 from tests.features.erasure.given import text_of, words_of

@@ -14,7 +14,7 @@ from minutebook.domain.records import Role
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.http.requests import work
 from minutebook.features.http.requests.work import Work
-from minutebook.features.screening.seam import scan_secrets
+from minutebook.features.screening.operations import scan_secrets
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.operations import tidy
 from minutebook.operations.table import operations

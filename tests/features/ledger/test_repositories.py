@@ -32,7 +32,7 @@ from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.places import data_directory
-from minutebook.services.maintenance.empty_store import start_anew
+from minutebook.services.maintenance.data_directory import start_anew
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import (
     ADMIN,

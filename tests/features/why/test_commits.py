@@ -20,11 +20,11 @@ from minutebook.domain.records import Kind, ProjectCommit, TextRecord
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.features.code.projects import Projects
 from minutebook.features.why import following
+from minutebook.features.why.commit_source import CommitSource
 from minutebook.features.why.commits import MOST_FILES
 from minutebook.features.why.following import Histories
 from minutebook.features.why.line_history import WAITING, HistoryCache, LineRange
 from minutebook.features.why.places import PlaceReasons
-from minutebook.features.why.seam import CommitSource
 from minutebook.features.why.search import CommitSearch
 from minutebook.operations.memories import search
 from minutebook.services.search.recall import WEIGHTS, Selection

@@ -1,53 +1,18 @@
 """What is answered without the SDK is answered as by the SDK."""
 
 import json
-import socket
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minutebook.config import settings_with
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import in_call
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.dispatch import new_session
 from minutebook.server.protocol.tools import Tools
-from minutebook.server.stdio.in_process import connection_server
-from minutebook.server.stdio.transport import serve_on
 from tests.line_client import INITIALIZED, initialize, tool_call
-
-SETTINGS = settings_with(home=Path("unused"))
+from tests.server.stdio.on_socket import connected
 
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
-
-
-class Wire:
-    """A client's end of a connection."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._connection.settimeout(60)
-        self._file = connection.makefile("rb")
-
-    def send(self, *messages: Mapping[str, Any]) -> None:
-        self._connection.sendall(b"".join(json.dumps(each).encode() + b"\n" for each in messages))
-
-    def read(self) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(self._file.readline())
-        return answer
-
-    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        self.send(message)
-        return self.read()
-
-    def rest(self) -> list[dict[str, Any]]:
-        """Stop writing, and read all that still comes."""
-        self._connection.shutdown(socket.SHUT_WR)
-        return [json.loads(line) for line in self._file.readlines()]
 
 
 @pytest.fixture(scope="module")
@@ -56,20 +21,6 @@ def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppLoader]:
     opened = AppLoader(settings)
     yield opened
     opened.close()
-
-
-@contextmanager
-def connected(opening: AppLoader) -> Iterator[Wire]:
-    near, far = socket.socketpair()
-    caller = in_call(SETTINGS.caller(), session=new_session())
-    served = connection_server(SETTINGS, [knowledge()], opening, caller)
-    thread = threading.Thread(target=serve_on, args=(far, served, opening.start))
-    thread.start()
-    with near:
-        yield Wire(near)
-        near.shutdown(socket.SHUT_RDWR)
-    thread.join(60)
-    assert not thread.is_alive()
 
 
 @pytest.fixture
@@ -141,4 +92,4 @@ def test_a_cancelled_call_has_no_answer(opening: AppLoader) -> None:
     with connected(opening) as wire:
         wire.ask(initialize("2025-06-18"))
         wire.send(INITIALIZED, tool_call(1, "list_memories", {}), cancel, PING)
-        assert [each["id"] for each in wire.rest()] == ["p"]
+        assert [json.loads(each)["id"] for each in wire.end().splitlines()] == ["p"]

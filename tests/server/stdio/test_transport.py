@@ -1,57 +1,20 @@
 """What a client may send that is no message: each line has its answer, and the next is served."""
 
 import json
-import socket
-import threading
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.config import settings_with
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import in_call
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.dispatch import new_session
-from minutebook.server.stdio.in_process import connection_server
-from minutebook.server.stdio.transport import MOST, serve_on
+from minutebook.server.stdio.transport import MOST
 from tests.contracts.requirements import requirement
 from tests.line_client import INITIALIZED, initialize
-
-SETTINGS = settings_with(home=Path("unused"))
+from tests.server.stdio.on_socket import SocketClient, connected
 
 PING = {"jsonrpc": "2.0", "id": "after", "method": "ping"}
-
-
-class Client:
-    """A client that writes whatever it likes."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._connection.settimeout(60)
-        self._file = connection.makefile("rb")
-
-    def write(self, data: bytes) -> None:
-        self._connection.sendall(data)
-
-    def send(self, message: object) -> None:
-        self.write(json.dumps(message).encode() + b"\n")
-
-    def read(self) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(self._file.readline())
-        return answer
-
-    def end(self) -> bytes:
-        """Stop writing; all that still comes."""
-        self._connection.shutdown(socket.SHUT_WR)
-        return self._file.read()
-
-    def vanish(self) -> None:
-        self._file.close()
-        self._connection.close()
 
 
 @pytest.fixture(scope="module")
@@ -63,21 +26,13 @@ def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppLoader]:
 
 
 @pytest.fixture
-def client(opening: AppLoader) -> Iterator[Client]:
+def client(opening: AppLoader) -> Iterator[SocketClient]:
     """A client that has shaken hands."""
-    near, far = socket.socketpair()
-    caller = in_call(SETTINGS.caller(), session=new_session())
-    server = connection_server(SETTINGS, [knowledge()], opening, caller)
-    thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
-    thread.start()
-    one = Client(near)
-    one.send(initialize("2025-06-18"))
-    assert one.read()["result"]["protocolVersion"] == "2025-06-18"
-    one.send(INITIALIZED)
-    yield one
-    one.vanish()
-    thread.join(60)
-    assert not thread.is_alive()
+    with connected(opening) as one:
+        one.send(initialize("2025-06-18"))
+        assert one.read()["result"]["protocolVersion"] == "2025-06-18"
+        one.send(INITIALIZED)
+        yield one
 
 
 BAD = {
@@ -100,7 +55,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
-    client: Client, name: str
+    client: SocketClient, name: str
 ) -> None:
     line, code, id = BAD[name]
     client.write(line + b"\n")
@@ -122,7 +77,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
     ],
 )
 def test_half_a_surrogate_pair_is_read_as_the_sign_for_a_lost_character(
-    client: Client, sent: bytes, kept: str
+    client: SocketClient, sent: bytes, kept: str
 ) -> None:
     client.write(
         b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"%b"}}}\n'
@@ -134,26 +89,26 @@ def test_half_a_surrogate_pair_is_read_as_the_sign_for_a_lost_character(
     assert client.read()["result"]["structuredContent"]["content"] == kept
 
 
-def test_an_error_that_a_client_answers_with_is_not_sent_back(client: Client) -> None:
+def test_an_error_that_a_client_answers_with_is_not_sent_back(client: SocketClient) -> None:
     client.send({"jsonrpc": "2.0", "id": 7, "error": {"code": -1, "message": "no"}})
     client.send(PING)
     assert client.read()["id"] == "after"
 
 
-def test_blank_lines_are_passed_over(client: Client) -> None:
+def test_blank_lines_are_passed_over(client: SocketClient) -> None:
     client.write(b"\n  \r\n\n")
     client.send(PING)
     assert client.read()["id"] == "after"
 
 
-def test_a_message_in_pieces_and_several_in_one_are_all_read(client: Client) -> None:
+def test_a_message_in_pieces_and_several_in_one_are_all_read(client: SocketClient) -> None:
     one, other, last = (json.dumps({**PING, "id": id}).encode() for id in (1, 2, 3))
     client.write(one[:20])
     client.write(one[20:] + b"\r\n" + other + b"\n" + last)
     assert sorted(json.loads(each)["id"] for each in client.end().splitlines()) == [1, 2, 3]
 
 
-def test_a_notification_that_speaks_of_an_id_is_one(client: Client) -> None:
+def test_a_notification_that_speaks_of_an_id_is_one(client: SocketClient) -> None:
     params = {"progressToken": "id", "progress": 1, "_meta": {"id": 1}}
     client.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
     client.send(PING)
@@ -161,21 +116,23 @@ def test_a_notification_that_speaks_of_an_id_is_one(client: Client) -> None:
 
 
 @pytest.mark.parametrize("id", [[], {}, None, 1.5, True, "unknown", 77])
-def test_a_cancellation_of_what_is_no_call_changes_nothing(client: Client, id: object) -> None:
+def test_a_cancellation_of_what_is_no_call_changes_nothing(
+    client: SocketClient, id: object
+) -> None:
     params = {"requestId": id, "reason": "late"}
     client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
     client.send(PING)
     assert client.read()["id"] == "after"
 
 
-def test_what_was_asked_is_answered_after_the_client_stopped_writing(client: Client) -> None:
+def test_what_was_asked_is_answered_after_the_client_stopped_writing(client: SocketClient) -> None:
     call = {"name": "list_memories", "arguments": {}}
     client.write(json.dumps({**PING, "method": "tools/call", "params": call}).encode())
     assert json.loads(client.end())["result"]["isError"] is False
 
 
 def test_a_client_that_vanishes_mid_call_ends_its_connection_only(
-    client: Client, opening: AppLoader
+    client: SocketClient, opening: AppLoader
 ) -> None:
     call = {"name": "store_memory", "arguments": {"content": "said before the line went dead"}}
     client.send({**PING, "method": "tools/call", "params": call})
@@ -187,18 +144,10 @@ def test_a_client_that_vanishes_mid_call_ends_its_connection_only(
 def test_whatever_is_sent_the_connection_is_served_to_its_end(
     opening: AppLoader, lines: list[bytes]
 ) -> None:
-    near, far = socket.socketpair()
-    caller = in_call(SETTINGS.caller(), session=new_session())
-    server = connection_server(SETTINGS, [knowledge()], opening, caller)
-    thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
-    thread.start()
-    one = Client(near)
-    one.send(initialize("2025-06-18"))
-    one.read()
-    one.write(b"\n".join(lines) + b"\n")
-    one.send(PING)
-    ids = [json.loads(each)["id"] for each in one.end().splitlines()]
-    assert ids.count("after") == 1
-    one.vanish()
-    thread.join(60)
-    assert not thread.is_alive()
+    with connected(opening) as one:
+        one.send(initialize("2025-06-18"))
+        one.read()
+        one.write(b"\n".join(lines) + b"\n")
+        one.send(PING)
+        ids = [json.loads(each)["id"] for each in one.end().splitlines()]
+        assert ids.count("after") == 1

@@ -195,7 +195,7 @@ def _clear_left(settings: Settings) -> None:
 def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     from minutebook.app import now
     from minutebook.places import data_directory
-    from minutebook.services.maintenance.empty_store import start_anew
+    from minutebook.services.maintenance.data_directory import start_anew
 
     if not is_damaged:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""A session, and the names and instants of its turns and summaries."""
+"""A session, the names and instants of its turns and summaries, and the files that its tools changed."""
 
 import hashlib
 import json
@@ -12,45 +12,6 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Turn
-
-_FOLDER = re.compile(r"^\[.*\bfolder ([^;\]]+)", re.MULTILINE)
-_EDIT = re.compile(
-    r"^\[(?:(?:multi|notebook)?edit\w*|write\w*|create\w*|apply_patch|str_replace\w*|replace)\][^→]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-_PATCHED = re.compile(
-    r"\*\*\* (?:Update|Add|Delete) File: ([^\\\n]+)|\"\w*path\": *\"([^\"]+)\"",
-    re.IGNORECASE,
-)
-
-
-class EditedFiles:
-    """Collects the files that tools changed, turn by turn, without the folder of the session.
-
-    `guess` finds the files in a use that names none as a path.
-    """
-
-    def __init__(self, guess: Callable[[str], Iterable[str]] = lambda _: ()) -> None:
-        self._guess = guess
-        self._paths: dict[str, None] = {}
-        self._folder = ""
-
-    def read(self, thought: str) -> None:
-        """Enter the files that the uses of tools in a thought changed."""
-        if not self._folder and (folder := _FOLDER.search(thought)):
-            self._folder = f"{folder[1]}/"
-        for use in _EDIT.findall(thought):
-            named = [patched or path for patched, path in _PATCHED.findall(use)]
-            for path in named or self._guess(use):
-                own = path.removeprefix(self._folder)
-                self._paths.pop(own, None)
-                self._paths[own] = None
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The paths, the last first."""
-        return tuple(reversed(self._paths))
-
 
 LONGEST_SESSION = 200
 """Characters of a session's name."""
@@ -129,3 +90,42 @@ def summary_id(session: str, repository: str | None, user: str | None) -> str:
         return f"summary_{session}"
     whose = json.dumps([session, repository, user]).encode()
     return f"summary~{hashlib.sha256(whose).hexdigest()[:40]}"
+
+
+_FOLDER = re.compile(r"^\[.*\bfolder ([^;\]]+)", re.MULTILINE)
+_EDIT = re.compile(
+    r"^\[(?:(?:multi|notebook)?edit\w*|write\w*|create\w*|apply_patch|str_replace\w*|replace)\][^→]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PATCHED = re.compile(
+    r"\*\*\* (?:Update|Add|Delete) File: ([^\\\n]+)|\"\w*path\": *\"([^\"]+)\"",
+    re.IGNORECASE,
+)
+
+
+class EditedFiles:
+    """Collects the files that tools changed, turn by turn, without the folder of the session.
+
+    `guess` finds the files in a use that names none as a path.
+    """
+
+    def __init__(self, guess: Callable[[str], Iterable[str]] = lambda _: ()) -> None:
+        self._guess = guess
+        self._paths: dict[str, None] = {}
+        self._folder = ""
+
+    def read(self, thought: str) -> None:
+        """Enter the files that the uses of tools in a thought changed."""
+        if not self._folder and (folder := _FOLDER.search(thought)):
+            self._folder = f"{folder[1]}/"
+        for use in _EDIT.findall(thought):
+            named = [patched or path for patched, path in _PATCHED.findall(use)]
+            for path in named or self._guess(use):
+                own = path.removeprefix(self._folder)
+                self._paths.pop(own, None)
+                self._paths[own] = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths, the last first."""
+        return tuple(reversed(self._paths))

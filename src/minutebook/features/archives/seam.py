@@ -11,7 +11,7 @@ from minutebook.domain.policy import may_read_metrics
 from minutebook.domain.reason import Reason
 from minutebook.domain.trust.acts import IMPORT_OWN
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.features.archives.copies.scheduled_backups import BackupState
+from minutebook.features.archives.copies.scheduled_backups import BackupState, scheduled_backups
 from minutebook.services.maintenance.doctor import Check, Finding
 
 BACK_UP = "`minutebook backup --rotate` makes one now"
@@ -19,8 +19,6 @@ BACK_UP = "`minutebook backup --rotate` makes one now"
 
 def checks(app: App) -> Iterable[Check]:
     """Yield the check of the backups that are made by schedule."""
-    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
-
     yield Check("The backups", lambda: of_backups(app.get(scheduled_backups).state()))
 
 
@@ -40,7 +38,6 @@ def of_backups(state: BackupState) -> list[Finding]:
 def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
     """Return the known backups, to callers that answer for the whole store."""
     from minutebook.features.archives.copies.backups import store_backups
-    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
 
     if not may_read_metrics(caller):
         return None
@@ -54,8 +51,6 @@ def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None
 
 def back_up(app: App, caller: Caller) -> str:
     """Make a backup and restore it for a test. Raises Forbidden to callers that do not answer for all."""
-    from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
-
     if not may_read_metrics(caller):
         reason = (
             "it holds all organizations; its owner may, and an admin's token that is held to none"

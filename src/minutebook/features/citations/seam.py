@@ -10,12 +10,11 @@ from minutebook.domain.reason import Reason
 from minutebook.domain.records import Project, TextRecord
 from minutebook.domain.trust.acts import CONFIRM
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
+from minutebook.features.code.references import references_in
 
 
 def note_absent(app: App, caller: Caller, record: TextRecord) -> None:
     """Note in the call the files that a record cites and that are not in its project, if its work tree is known."""
-    from minutebook.features.code.references import references_in
-
     if not any(each.path for each in references_in(record.text)):
         return
     from minutebook.features.citations.checking import CodeCheck

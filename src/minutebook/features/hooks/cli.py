@@ -1,12 +1,13 @@
 """Hooks of clients: the daemon's answers at moments of a session, and the last calls."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import as_json, identity
@@ -147,6 +148,15 @@ def event_line(row: Mapping[str, Any]) -> str:
     tokens = "" if row["tokens"] is None else f"; {row['tokens']} tokens where something was said"
     of = f"{row['client']} {row['event']}".strip()
     return f"{of}: {row['calls']} calls ({outcomes}){took}{tokens}; last {row['last']}"
+
+
+def offers(run: SetupRun) -> Iterator[Offer]:
+    """Yield the last calls of hooks, if there were any."""
+    if lines := client_lines(log.entries(str(run.settings.home)), datetime.now(UTC)):
+        yield Offer(subject="Hooks, lately", lines=lines)
+
+
+STEPS = Steps(Stage.LATELY, offers)
 
 
 COMMANDS = (hook,)

@@ -1,14 +1,14 @@
-"""The functions of this feature that the core calls: facts of a folder, checks and lines of this machine, a day of hooks, a step of `setup`."""
+"""The functions of this feature that the core calls: facts of a folder, checks and lines of this machine, a day of hooks."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from minutebook.app import App
-from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import counted
+from minutebook.features.hooks import log
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.folders.finding import FolderPlace, PlaceFact
 from minutebook.operations.operation import is_at_keyboard
@@ -17,7 +17,6 @@ from minutebook.services.maintenance.doctor import Finding
 
 def checks_here(settings: Settings) -> list[Finding]:
     """Return the recent failures of hooks, by their log."""
-    from minutebook.features.hooks import log
     from minutebook.features.hooks.cli import trouble_in
 
     trouble = trouble_in(log.entries(str(settings.home)))
@@ -29,7 +28,6 @@ def checks_here(settings: Settings) -> list[Finding]:
 
 def lately_here(settings: Settings) -> list[str]:
     """Return a line a client about its hooks; none where no hook was called."""
-    from minutebook.features.hooks import log
     from minutebook.features.hooks.cli import client_lines
 
     lines = client_lines(log.entries(str(settings.home)), datetime.now(UTC))
@@ -44,22 +42,8 @@ def where(settings: Settings, place: FolderPlace) -> PlaceFact:
     return PlaceFact("hooks", settings.of(HookSettings).hooks)
 
 
-def offers(run: SetupRun) -> Iterator[Offer]:
-    """Yield the last calls of hooks, if there were any."""
-    from minutebook.features.hooks import log
-    from minutebook.features.hooks.cli import client_lines
-
-    if lines := client_lines(log.entries(str(run.settings.home)), datetime.now(UTC)):
-        yield Offer(subject="Hooks, lately", lines=lines)
-
-
-STEPS = Steps(Stage.LATELY, offers)
-
-
 def told_unasked(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     """Yield the starts of sessions that got a brief; the recall log has those before prompts."""
-    from minutebook.features.hooks import log
-
     if not is_at_keyboard(caller):
         return
     starts = [

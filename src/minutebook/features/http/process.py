@@ -24,7 +24,7 @@ from minutebook.features.http.mounts import Mount
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import Address, AllowedHosts
 from minutebook.features.http.settings import HttpSettings
-from minutebook.features.http.telemetry.metrics import trace_to
+from minutebook.features.http.telemetry.traces import trace_to
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.limits import CONNECTIONS
 

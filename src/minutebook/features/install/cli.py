@@ -16,7 +16,7 @@ from minutebook.config import Settings, environment, load, option_of, settings_w
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.install.known_clients import CLIENTS
-from minutebook.features.install.seam import agent_tools, default_options
+from minutebook.features.install.served import agent_tools, default_options
 from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
 from minutebook.machine import places_here
 

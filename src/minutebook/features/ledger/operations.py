@@ -17,6 +17,8 @@ from minutebook.operations.operation import check_filled, check_range, is_at_key
 
 if TYPE_CHECKING:
     from minutebook.app import App
+    from minutebook.features.ledger.decisions import DecisionActs
+    from minutebook.features.ledger.proposals import Proposals
 
 
 @operation("ledger", writes=True)
@@ -32,12 +34,11 @@ def decide(
 ) -> Decision:
     """Put a decision on the record, in the place of others if they are named."""
     from minutebook.domain.writing.decision_drafts import DecisionDraft
-    from minutebook.features.ledger.decisions import DecisionActs
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     if supersedes:
-        return app.get(DecisionActs).supersede(caller, tuple(supersedes), draft)
-    return app.get(DecisionActs).record(in_folder(caller, folder), draft)
+        return _decisions(app).supersede(caller, tuple(supersedes), draft)
+    return _decisions(app).record(in_folder(caller, folder), draft)
 
 
 @operation("ledger", writes=True)
@@ -52,10 +53,9 @@ def propose(
 ) -> Proposal:
     """Keep a decision for a person to accept."""
     from minutebook.domain.writing.decision_drafts import DecisionDraft
-    from minutebook.features.ledger.proposals import Proposals
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
-    return app.get(Proposals).propose(caller, draft, tuple(dict.fromkeys(supersedes)))
+    return _proposals(app).propose(caller, draft, tuple(dict.fromkeys(supersedes)))
 
 
 @operation("ledger")
@@ -80,9 +80,7 @@ def search_decisions(app: "App", caller: Caller, query: str, limit: int, mode: s
 @operation("ledger")
 def holding(app: "App", caller: Caller, of: str | None = None) -> list[Decision]:
     """List the decisions that hold, the newest first; with `of` those that hold in the place of one."""
-    from minutebook.features.ledger.decisions import DecisionActs
-
-    acts = app.get(DecisionActs)
+    acts = _decisions(app)
     if of is None:
         return acts.latest(caller)
     found = acts.read(caller, of)
@@ -94,17 +92,14 @@ def holding(app: "App", caller: Caller, of: str | None = None) -> list[Decision]
 @operation("ledger")
 def decision_history(app: "App", caller: Caller, id: str) -> list[Decision]:
     """List every decision on the target of one, the oldest first."""
-    from minutebook.features.ledger.decisions import DecisionActs
-
-    return app.get(DecisionActs).beside(caller, app.get(DecisionActs).read(caller, id))
+    acts = _decisions(app)
+    return acts.beside(caller, acts.read(caller, id))
 
 
 @operation("ledger")
 def read_decision(app: "App", caller: Caller, id: str) -> Decision | Proposal:
     """Read a decision or a proposal."""
-    from minutebook.features.ledger.decisions import DecisionActs
-
-    return app.get(DecisionActs).read(caller, id)
+    return _decisions(app).read(caller, id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +119,13 @@ def decisions(
     every: bool = False,  # noqa: FBT001, FBT002
 ) -> DecisionList:
     """List the decisions that hold, all on a target, or every one."""
-    from minutebook.features.ledger.decisions import DecisionActs
-    from minutebook.features.ledger.proposals import Proposals
     from minutebook.features.ledger.repositories import Ledgers
 
+    acts = _decisions(app)
     if target is not None:
-        found = app.get(DecisionActs).history(caller, target)
+        found = acts.history(caller, target)
     else:
-        found = (
-            app.get(DecisionActs).everything(caller)
-            if every
-            else app.get(DecisionActs).truths(caller)
-        )
+        found = acts.everything(caller) if every else acts.truths(caller)
     states = [each for each in app.get(Ledgers).states(caller) if each.reason is not None]
     return DecisionList(
         list(found),
@@ -145,7 +135,7 @@ def decisions(
             else f"in {each.path} is read-only: {each.reason}; {each.remedy}"
             for each in states
         ],
-        sum(map(is_in_git, app.get(Proposals).pending(caller))),
+        sum(map(is_in_git, _proposals(app).pending(caller))),
     )
 
 
@@ -160,11 +150,8 @@ class Pending:
 @operation("ledger")
 def proposals(app: "App", caller: Caller) -> list[Pending]:
     """List the open proposals."""
-    from minutebook.features.ledger.proposals import Proposals
-
-    return [
-        Pending(each, app.get(Proposals).opens(each)) for each in app.get(Proposals).pending(caller)
-    ]
+    waiting = _proposals(app)
+    return [Pending(each, waiting.opens(each)) for each in waiting.pending(caller)]
 
 
 @operation("ledger")
@@ -179,11 +166,23 @@ def has_secret(app: "App", caller: Caller) -> bool:
 def accept(app: "App", caller: Caller, id: str, secret: str | None = None) -> Decision:
     """Make a proposal the truth; without a secret by the one that is at hand here."""
     from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
-    from minutebook.features.ledger.proposals import Proposals
 
     if secret is None and is_at_keyboard(caller):
         secret = app.get(ApprovalSecret).given
-    return app.get(Proposals).accept(caller, id, secret)
+    return _proposals(app).accept(caller, id, secret)
+
+
+def _decisions(app: "App") -> "DecisionActs":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.ledger.decisions import DecisionActs
+
+    return app.get(DecisionActs)
+
+
+def _proposals(app: "App") -> "Proposals":
+    from minutebook.features.ledger.proposals import Proposals
+
+    return app.get(Proposals)
 
 
 OPERATIONS = (

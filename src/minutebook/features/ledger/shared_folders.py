@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from minutebook.disk.atomic_file import new_file
 from minutebook.domain.errors import InvalidInput, LedgerError, StoreError
-from minutebook.store.leases import SharedValues
+from minutebook.store.shared_values import SharedValues
 
 _MANAGED = "ledgers"
 """The name of the shared value that says where ledgers of organizations are made that have none yet."""

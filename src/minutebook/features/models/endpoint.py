@@ -1,4 +1,4 @@
-"""Vectors from an OpenAI-compatible service: `POST {base_url}/embeddings`."""
+"""Vectors and texts from an OpenAI-compatible service: `POST {base_url}/embeddings` and `/chat/completions`."""
 
 import hashlib
 import json

@@ -8,7 +8,7 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
 from minutebook.domain.records import Memory
-from minutebook.features.recall_log.recall_log import ShownRecall
+from minutebook.features.recall_log.recall_log import RecallLog, ShownRecall
 
 MOST = 500
 """Entries that are counted, the latest."""
@@ -19,8 +19,6 @@ QUOTED = 60
 
 def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     """Yield the questions that were asked, each with its first hit."""
-    from minutebook.features.recall_log.recall_log import RecallLog
-
     recalls = app.get(RecallLog)
     found = recalls.entries(caller, span=span, limit=MOST)
     if recalls.mode == "off":
@@ -63,7 +61,6 @@ OF_A_DAY, OF_A_SESSION, OF_A_MEMORY = 60, 60, 10
 def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None:
     """Return the questions of a day by title and address of their session, else by client; None if there were none."""
     from minutebook.features.pages.views import sessions
-    from minutebook.features.recall_log.recall_log import RecallLog, ShownRecall
 
     caller = anywhere(caller)
     found = app.get(RecallLog).entries(caller, span=span, limit=OF_A_DAY)
@@ -85,8 +82,6 @@ def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None
 
 def told_in(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:
     """Return the questions of a session; None if there were none."""
-    from minutebook.features.recall_log.recall_log import RecallLog
-
     found = app.get(RecallLog).entries(
         caller, sessions=app.sessions.connections(caller, name), limit=OF_A_SESSION
     )
@@ -95,8 +90,6 @@ def told_in(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:
 
 def recalls_of(app: App, caller: Caller, memory: Memory) -> Mapping[str, Any]:
     """Return how often a memory was recalled, by whom, and by which questions."""
-    from minutebook.features.recall_log.recall_log import RecallLog
-
     recalls = app.get(RecallLog)
     return {
         "uses": recalls.uses(caller, memory),

@@ -8,7 +8,7 @@ from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.screening.seam import mask_secrets, scan_secrets
+from minutebook.features.screening.operations import mask_secrets, scan_secrets
 from minutebook.features.screening.secret_scan import Occurrence
 
 

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="screening",
-    operations=".seam:OPERATIONS",
+    operations=".operations:OPERATIONS",
     undo=".seam:undoing",
     commands={"Look after it": {".cli": ("scan",)}},
     page_parts={"health.findings": {"screening/found.html": ".seam:secrets"}},

@@ -1,4 +1,4 @@
-"""The sync state of a database, by remote."""
+"""The sync state of a database, by remote, in two tables."""
 
 import json
 from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Decision, Memory, Record, Summary, TextRecord
+from minutebook.domain.records import Decision, Record, Summary
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.tidying.findings import State, Topic
 from minutebook.operations.memories import in_folder
@@ -225,17 +225,6 @@ def _of_wording(facts: Mapping[str, str]) -> str:
         if facts[name]
     ]
     return "; ".join(parts) or "it leaves no word of theirs out, and adds none"
-
-
-def suggest_pairs(app: "App", caller: Caller, record: TextRecord) -> None:
-    """Suggest that one of each pair ends that a memory makes with what it was found to be like when it was written."""
-    similar = caller.call.notes.get("similar")
-    if similar is not None and isinstance(record, Memory):
-        from minutebook.features.tidying.looking.rounds import Rounds
-
-        memories = similar.facts["memories"]
-        assert isinstance(memories, list)
-        app.get(Rounds).suggest(record, [each["id"] for each in memories])
 
 
 def _review(app: "App") -> "Review":

@@ -1,24 +1,37 @@
-"""The functions of this feature that the core calls: the counts of *Today*, undoing, the records of a prompt."""
+"""The functions of this feature that the core calls: the pairs that a new memory makes, the counts of *Today*, undoing, the records of a prompt."""
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from minutebook.app import App
-from minutebook.contracts.resources import PromptData
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
-from minutebook.domain.records import MemoryType
+from minutebook.domain.records import Memory, MemoryType, TextRecord
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.features.tidying.findings import Topic
+from minutebook.features.tidying.findings import FINDINGS, State, Topic
 from minutebook.services.access.provenance import words_of
+
+if TYPE_CHECKING:
+    from minutebook.contracts.resources import PromptData
 
 _OF_THEIR_OWN = (Topic.RULE, Topic.PROPOSAL, Topic.CLASH, Topic.UNVERIFIED, Topic.DRAFT)
 
 
+def suggest_pairs(app: App, caller: Caller, record: TextRecord) -> None:
+    """Suggest to end one of two memories, for each that the one just written was found to be like."""
+    similar = caller.call.notes.get("similar")
+    if similar is not None and isinstance(record, Memory):
+        from minutebook.features.tidying.looking.rounds import Rounds
+
+        memories = similar.facts["memories"]
+        assert isinstance(memories, list)
+        app.get(Rounds).suggest(record, [each["id"] for each in memories])
+
+
 def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     """Yield the counts of all that waits by now, whatever the span."""
-    from minutebook.features.tidying.findings import FINDINGS
     from minutebook.features.tidying.review import Review
 
     found = app.get(Review).page(caller, 0).counts
@@ -56,7 +69,6 @@ def _counts(found: Mapping[Topic, int]) -> Iterator[str]:
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Let the suggestions that an act settled wait again, or name the command that applies them again."""
-    from minutebook.features.tidying.findings import State
     from minutebook.features.tidying.inbox import Inbox, name_of
 
     inbox = app.get(Inbox)
@@ -96,4 +108,4 @@ def pairs_to_word(app: App, caller: Caller) -> str:
     return "\n".join(lines) or NOTHING
 
 
-PROMPTS: Mapping[str, PromptData] = {"word-what-is-kept-twice": pairs_to_word}
+PROMPTS: "Mapping[str, PromptData]" = {"word-what-is-kept-twice": pairs_to_word}

@@ -37,10 +37,7 @@ def checks(app: "App") -> "Iterable[Check]":
         state = tidy_state.act(app, app.settings.caller())
         since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"
         finding = f"`tidy_every` is set, and nothing was looked at as it says: {since}."
-        remedy = (
-            "it runs while a daemon or server does, `minutebook start` starts one; "
-            "`minutebook tidy` looks at once"
-        )
+        remedy = "it runs while a daemon or server does; `minutebook tidy` looks at once"
         return [Finding(finding, remedy)] if state.is_overdue else []
 
     yield Check("The suggestions", overdue)

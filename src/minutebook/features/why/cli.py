@@ -17,7 +17,7 @@ from minutebook.features.citations.trees import Blobs, open_repository, reading_
 from minutebook.features.why.asked_lines import asked_lines
 from minutebook.features.why.commits import written_code
 from minutebook.features.why.line_history import history_of
-from minutebook.features.why.seam import commits_about, requests_before
+from minutebook.features.why.operations import commits_about, requests_before
 from minutebook.features.why.session_requests import Request
 from minutebook.features.why.telling import LineChange, Reason, in_order, read_history
 from minutebook.folders.finding import find_place

@@ -1,4 +1,4 @@
-"""The history of some lines of a file: the commits that changed them, through renames, moves and formatting."""
+"""The history of some lines of a file: the commits that changed them, through renames, moves and formatting; the last ones are kept."""
 
 import re
 import threading

@@ -13,7 +13,7 @@ from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, short, style
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.why.seam import requests_before
+from minutebook.features.why.operations import requests_before
 from minutebook.features.why.session_requests import NAMING, Request, WrittenCode, instant_of
 from minutebook.folders.finding import find_place
 from minutebook.operations import journal

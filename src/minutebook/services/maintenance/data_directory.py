@@ -1,4 +1,4 @@
-"""A data directory: its files, those that cannot be made again, its users."""
+"""A data directory: its files, those that cannot be made again, its users, and a new begin beside the remains."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,8 +14,9 @@ from minutebook.disk.keys import KeyPlace
 from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason, cause_of
 from minutebook.store.file_locks import FileLocks
+from minutebook.store.sqlite import SqliteStore, missing_database
 from minutebook.store.sqlite.encryption import IN_USE, key_of
-from minutebook.store.sqlite.missing_database import exclusive_access
+from minutebook.store.sqlite.exclusive import exclusive_access
 
 ARCHIVE = ".jsonl"
 """How the name of an archive ends."""
@@ -155,3 +156,19 @@ def make_home(home: Path) -> None:
     except OSError as error:
         reason = "{home}: {cause}; choose another data directory with --home"
         raise StoreError(reason, home=home, cause=cause_of(error)) from error
+
+
+def start_anew(directory: DataDirectory, now: datetime) -> Path:
+    """Put aside the remains of a database and begin an empty store; return the folder with the remains.
+
+    If the database was encrypted, the new one is, with the same key. Ledgers, settings and secret stay.
+    Raises StoreBusy if others use the data directory, StoreError if the store is on a server.
+    """
+    if directory.is_on_server:
+        raise StoreError(ON_SERVER)
+    with directory.alone():
+        key = directory.key()
+        aside = directory.folder_aside(now)
+        missing_database.put_aside(directory.database, aside)
+    SqliteStore(directory.database, new_key=key).close()
+    return aside

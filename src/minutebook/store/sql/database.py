@@ -13,7 +13,8 @@ from minutebook.disk.encryption import Key
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Record, TextRecord
-from minutebook.store.leases import LeaseRows, SharedValues
+from minutebook.store.leases import LeaseRows
+from minutebook.store.shared_values import SharedValues
 from minutebook.store.sql.tables import DamagedRow, value_text
 from minutebook.store.values import Carried, Moment, Placement, VectorSpace, Writes
 

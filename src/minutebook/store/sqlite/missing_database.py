@@ -2,43 +2,13 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-import apsw
-
-from minutebook.disk.encryption import Key
-from minutebook.domain.errors import StoreBusy, StoreLost
+from minutebook.domain.errors import StoreLost
 from minutebook.domain.reason import Reason
-from minutebook.store.sqlite.encryption import IN_USE, connect
-from minutebook.store.sqlite.errors import RESCUE, translate_errors
-
-
-@contextmanager
-def exclusive_access(path: Path, key: Key | None) -> Iterator[None]:
-    """Keep all others from a database, its write-ahead log carried over into the one file.
-
-    If the work inside fails, the database stays as it was. Raises StoreBusy if another process or
-    thread has it open.
-    """
-    with (
-        translate_errors(path),
-        closing(connect(path, key, apsw.SQLITE_OPEN_READWRITE)) as mine,
-    ):
-        try:
-            # Leaving the write-ahead log succeeds only for the last who has the file open.
-            mine.pragma("journal_mode", "delete")
-            mine.execute("BEGIN EXCLUSIVE")
-        except (apsw.BusyError, apsw.LockedError) as error:
-            raise StoreBusy("{path}: {cause}", path=path, cause=IN_USE) from error
-        try:
-            yield
-        except BaseException:
-            mine.execute("ROLLBACK")
-            mine.pragma("journal_mode", "wal")
-            raise
-
+from minutebook.store.sqlite.errors import RESCUE
 
 _MARK = b"A store was made beside this file.\n"
 

@@ -1,4 +1,4 @@
-"""The body of a request: all of it, within a size and a time."""
+"""The body of a request: all of it, within a size and a time; and the turns in which requests wait."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,47 +1,19 @@
 """Figures of a server, as Prometheus reads them."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from minutebook import __version__
 from minutebook.contracts.answers import Failure
-from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.errors import StoreError
 from minutebook.domain.records import CodeChunk, Decision, Entity, Memory, Proposal, Summary, Turn
 from minutebook.server.app_loader import AppLoader
 from minutebook.services.journal.summaries import Tally
 from minutebook.services.maintenance.database import EngineControl
-
-FLUSHED_WITHIN = 300
-"""Milliseconds that what is left may take to be sent at the end."""
-
-
-def trace_to(url: str) -> Callable[[], object]:
-    """Send spans to the collector at a URL (OTLP over HTTP); return the function that flushes them.
-
-    Raises InvalidInput if the library for it is not installed.
-    """
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        remedy = "needs a library that is not there: pip install 'minutebook[traces]' ({error})"
-        raise InvalidInput("traces_url", remedy, error=error) from error
-    from opentelemetry.trace import set_tracer_provider
-
-    about = Resource.create({"service.name": "minutebook", "service.version": __version__})
-    provider = TracerProvider(resource=about)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
-    set_tracer_provider(provider)
-    return partial(provider.force_flush, FLUSHED_WITHIN)
-
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Wire words to domain words and back, for the `journal` contract."""
+"""Wire words to domain words and back, for the `journal` contract, and who may call it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

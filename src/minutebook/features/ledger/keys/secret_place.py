@@ -6,7 +6,7 @@ from typing import Protocol
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import StoreError
 from minutebook.domain.reason import Word, of_system
-from minutebook.store.leases import SharedValues
+from minutebook.store.shared_values import SharedValues
 
 _NAME = "secret"
 
