@@ -141,6 +141,7 @@ class CtrlCAt:
                 raise KeyboardInterrupt
 
 
+@pytest.mark.needs("code")
 def test_ctrl_c_at_any_moment_ends_with_130_and_a_sentence(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

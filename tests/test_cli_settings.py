@@ -27,13 +27,13 @@ def config(tmp_path: Path) -> Path:
 
 def test_what_is_set_is_shown_first_with_where_it_is_set(run: Run, config: Path) -> None:
     config.parent.mkdir()
-    config.write_text("tidy_every = 60\nuser = 'bo'\n")
+    config.write_text("recall_tokens = 60\nuser = 'bo'\n")
     text = done(run, "settings", "--all", "--agent", "ana", "--user", "di")
     chosen, default = text.split("As by default")
     assert "  agent = ana  (--agent)\n" in chosen
     assert "  user = di  (--user)\n" in chosen
     assert "  embedder = none  (MINUTEBOOK_EMBEDDER)\n" in chosen
-    assert f"  tidy_every = 60.0  ({config})\n" in chosen
+    assert f"  recall_tokens = 60  ({config})\n" in chosen
     assert "  durability = full\n" in default
     for each in fields(all_settings()):
         assert (f"  {each.name} = " in chosen) is not (f"  {each.name} = " in default)
@@ -58,17 +58,17 @@ def test_ten_settings_that_people_set_are_shown_and_how_to_see_the_others(run: R
 
 def test_a_setting_is_written_beside_the_comments_that_are_there(run: Run, config: Path) -> None:
     config.parent.mkdir()
-    config.write_text('# ours\nuser = "ana"  # not bo\n\n# rarely\ntidy_every = 60\n')
+    config.write_text('# ours\nuser = "ana"  # not bo\n\n# short answers\nrecall_tokens = 60\n')
     assert f"Set agent = claude in {config}." in done(run, "settings", "set", "agent", "claude")
     done(run, "settings", "set", "user", "bo")
     text = config.read_text()
-    assert text.startswith('# ours\nuser = "bo"  # not bo\n\n# rarely\ntidy_every = 60\n')
+    assert text.startswith('# ours\nuser = "bo"  # not bo\n\n# short answers\nrecall_tokens = 60\n')
     assert 'agent = "claude"' in text
     current = json.loads(done(run, "settings", "--json"))
-    assert (current["agent"], current["user"], current["tidy_every"]) == ("claude", "bo", "60.0")
+    assert (current["agent"], current["user"], current["recall_tokens"]) == ("claude", "bo", "60")
     done(run, "settings", "unset", "user")
     assert json.loads(done(run, "settings", "--json"))["user"] == ""
-    assert "# rarely" in config.read_text()
+    assert "# short answers" in config.read_text()
 
 
 @pytest.mark.parametrize(

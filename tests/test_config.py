@@ -141,7 +141,9 @@ def test_a_former_setting_stops_nothing_and_is_named(
         ("recall_tokens = 2.5", "a whole number of at least 0"),
         ("recall_tokens = -1", "a whole number of at least 0"),
         ("rate_limit = nan", "a number of at least 0"),
-        ("tidy_every = -1", "a number of at least 0"),
+        pytest.param(
+            *("tidy_every = -1", "a number of at least 0"), marks=pytest.mark.needs("tidying")
+        ),
         ("durability = 'half'", "one of full, normal"),
         ("durability = ['full']", "one of full, normal"),
         ("public_url = 'memory.example.org'", "an http or https URL without a query"),

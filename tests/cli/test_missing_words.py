@@ -16,7 +16,12 @@ from tests.terminal import Run
         (("serch", "x"), 2, "'search'"),
         (("settings", "sett", "x"), 2, "'set'"),
         (("settings", "set", "recall_tokens", "-1"), 1, "recall_tokens must be"),
-        (("settings", "set", "review_window", "-0.5"), 1, "review_window must be"),
+        pytest.param(
+            ("settings", "set", "review_window", "-0.5"),
+            1,
+            "review_window must be",
+            marks=pytest.mark.needs("ledger"),
+        ),
         pytest.param(
             ("import", "foo"), 1, "one of claude-code, ", marks=pytest.mark.needs("importers")
         ),

@@ -56,6 +56,7 @@ def test_a_day_that_is_none_is_refused(run: Run, words: tuple[str, ...]) -> None
     assert result.stderr.startswith("minutebook: ")
 
 
+@pytest.mark.needs("code")
 def test_what_belongs_to_no_project_is_moved_by_the_command_that_is_named(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
