@@ -5,11 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -166,20 +167,26 @@ def test_whatever_is_damaged_is_told_or_does_no_harm(whole: Whole, tmp_path: Pat
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may read: each run of pytest takes those of the others away from all but its own."""
+    with TemporaryDirectory(prefix="limits-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        yield folder
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits are Linux's")
 @pytest.mark.parametrize(
     "limit",
     [pytest.param(name, marks=[] if name == "read-only" else pytest.mark.slow) for name in LIMITS],
 )
 def test_a_limit_of_the_machine_is_told_and_costs_nothing(
-    whole: Whole, tmp_path: Path, limit: str
+    whole: Whole, open_folder: Path, limit: str
 ) -> None:
-    home, warm = tmp_path / "home", tmp_path / "warm"
+    home, warm = open_folder / "home", open_folder / "warm"
     for folder in (home, warm):
         shutil.copytree(whole.home, folder)
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.owner() == whole.home.owner() and folder != Path(folder.anchor):
-            folder.chmod(folder.stat().st_mode | 0o055)
     told = used(home, limit, warm)
     assert not told["mistakes"]
     # What a process has may be enough.
