@@ -58,7 +58,7 @@ test-all: $(READY) $(TEXTS) $(NPM_READY)  ## Run every test, with many more exam
 	$(MAKE) test-server
 
 test-server: $(READY) $(TEXTS)  ## Run the tests of the contracts on a PostgreSQL server (a third: ARGS="-m on_server").
-	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/contracts tests/features/*/contract $(ARGS)
+	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/serve/contracts tests/features/*/contract $(ARGS)
 
 $(LIBRARIES_READY): tools/adapters.lock $(READY)
 	rm -rf $(LIBRARIES)

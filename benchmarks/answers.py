@@ -34,14 +34,14 @@ from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.app import App, open_app
 from minutebook.config import load, settings_with
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.config.models import Models, models_of
 from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.hooks.operations import RELEVANCE
-from minutebook.models import Models, models_of
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.origin import Origin
+from minutebook.record.records import Role
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.contracts.knowledge import knowledge
 
 KEPT = ROOT / "docs" / "answers.json"
 CHATS, OTHERS = OURS / "deciding_chats.jsonl", OURS / "labelled_sessions.jsonl"

@@ -20,13 +20,13 @@ from time import process_time
 from benchmarks.measure import Cell, Table, asked, machine, publish, timed_in_turn
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.records import MemoryType, ProjectCommit
-from minutebook.domain.sources import TEXTS, Source
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.projects import Projects
 from minutebook.features.why.following import Histories
 from minutebook.features.why.search import CommitSearch
-from minutebook.services.search.recall import WEIGHTS
+from minutebook.memory.search.recall import WEIGHTS
+from minutebook.record.records import MemoryType, ProjectCommit
+from minutebook.record.sources import TEXTS, Source
+from minutebook.record.writing.drafts import Draft
 
 HERE = Path(__file__).parent
 WANTED = 3

@@ -1,4 +1,4 @@
-"""When is a text about a question? Fits constants of `search/calibration.py`, and the built-in model's `UNRELATED`.
+"""When is a text about a question? Fits constants of `text/calibration.py`, and the built-in model's `UNRELATED`.
 
 `python -m benchmarks.calibrate [--quick] [--keep]`. Questions of the development halves of XQuAD and
 LoCoMo and of `benchmarks/notes.jsonl` are compared with their answers and with texts that are about
@@ -27,10 +27,10 @@ from benchmarks.finding.metrics import area_interval
 from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import load
-from minutebook.embedding.service import Embedding
-from minutebook.models import models_of
-from minutebook.search.calibration import CUT
-from minutebook.search.late_interaction import Question
+from minutebook.config.models import models_of
+from minutebook.model.service import Embedding
+from minutebook.text.calibration import CUT
+from minutebook.text.late_interaction import Question
 
 KEPT = ROOT / "docs" / "calibration.json"
 

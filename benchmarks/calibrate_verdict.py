@@ -1,4 +1,4 @@
-"""How likely has a search found an answer? Fits the coefficients of `search/answerability.py`.
+"""How likely has a search found an answer? Fits the coefficients of `text/answerability.py`.
 
 `python -m benchmarks.calibrate_verdict [--quick] [--chats] [--as-they-are] [--keep]`. Questions are asked of stores of 1 to 3,000 texts that
 hold their answer and of stores that do not: `benchmarks.verdict_data` says which. A logistic of what the search
@@ -25,11 +25,11 @@ from benchmarks.measure import ROOT, asked
 from benchmarks.quality import PUBLIC
 from benchmarks.verdict_data import Compared, Floats, Query, Stores, Texts
 from minutebook.config import load
-from minutebook.embedding.service import Embedding
+from minutebook.config.models import models_of
 from minutebook.features.code.search import MEAN_PART
 from minutebook.features.models.built_in.builtin import UNRELATED
-from minutebook.models import models_of
-from minutebook.search.answerability import (
+from minutebook.model.service import Embedding
+from minutebook.text.answerability import (
     BY_TOKENS,
     BY_VECTORS,
     BY_WORDS,
@@ -38,7 +38,7 @@ from minutebook.search.answerability import (
     POSSIBLE_FROM,
     Coefficients,
 )
-from minutebook.search.text import length_in_words
+from minutebook.text.words import length_in_words
 
 KEPT = ROOT / "docs" / "calibration_verdict.json"
 

@@ -31,13 +31,13 @@ from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.app import open_app
 from minutebook.config import load
-from minutebook.domain.records import Memory
-from minutebook.domain.writing.drafts import Draft
-from minutebook.search.calibration import CUT
-from minutebook.search.text import parse_query
-from minutebook.services.access.visibility import View
-from minutebook.services.search import signals
-from minutebook.services.search.signals import Retriever, Signals
+from minutebook.memory.access.visibility import View
+from minutebook.memory.search import signals
+from minutebook.memory.search.signals import Retriever, Signals
+from minutebook.record.records import Memory
+from minutebook.record.writing.drafts import Draft
+from minutebook.text.calibration import CUT
+from minutebook.text.words import parse_query
 
 KEPT = ROOT / "docs" / "calibration_words.json"
 

@@ -32,7 +32,7 @@ from benchmarks.writers import (
 )
 from minutebook.app import App
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.search.fusion import Signal
+from minutebook.text.fusion import Signal
 from tests.features.postgres.server import StartedServer
 
 DATABASE = "cluster"

@@ -28,14 +28,14 @@ from benchmarks.finding.metrics import interval
 from benchmarks.measure import DATA, FORM, NotThere, Table, asked, machine, opened, publish
 from minutebook.app import App
 from minutebook.config import settings_with
-from minutebook.contracts.contract import Contract
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
 from minutebook.features.code.projects import Projects
 from minutebook.features.models.built_in import builtin
-from minutebook.search.text import parse_query
-from minutebook.services.access.visibility import everything_in
+from minutebook.memory.access.visibility import everything_in
+from minutebook.record.filters import Filter
+from minutebook.record.records import DEFAULT_ORGANIZATION, CodeChunk
+from minutebook.serve.contracts.contract import Contract
+from minutebook.serve.contracts.knowledge import knowledge
+from minutebook.text.words import parse_query
 
 QUICK = ("textwrap",)
 SEED = 0
@@ -51,7 +51,7 @@ MAKERS = (
         "features/code/chunking/outline.py",
         "features/code/chunking/syntax.py",
     ),
-    *("domain/records/code.py", "search/text.py", "store/sqlite/schema.py"),
+    *("record/records/code.py", "text/words.py", "store/sqlite/schema.py"),
 )
 """What makes chunks of files, texts of chunks, and the tables for both."""
 

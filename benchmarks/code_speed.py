@@ -25,12 +25,12 @@ from benchmarks.measure import DATA, ROOT, Table, Timing, opened, stopwatch, tim
 from benchmarks.reading import SETTLED, again, change, memory
 from minutebook.app import App
 from minutebook.config import settings_with
-from minutebook.contracts.contract import Contract
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import in_call
-from minutebook.domain.errors import Conflict
 from minutebook.features.code.projects import Projects
-from minutebook.services.jobs import stopping
+from minutebook.memory.jobs import stopping
+from minutebook.record.caller import in_call
+from minutebook.record.errors import Conflict
+from minutebook.serve.contracts.contract import Contract
+from minutebook.serve.contracts.knowledge import knowledge
 
 SMALL_FILES = 100_000
 CHANGED = "textwrap.py"

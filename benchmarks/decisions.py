@@ -25,11 +25,7 @@ import pygit2
 from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, stopwatch, timed
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.ids import decision_id
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.embedding import Embedded, Embedding, Model
+from minutebook.config.models import Models
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.trees import with_files
@@ -37,7 +33,11 @@ from minutebook.features.ledger.lineage import superseding
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.ledger.search import DecisionMode, DecisionSearch
-from minutebook.models import Models
+from minutebook.model import Embedded, Embedding, Model
+from minutebook.record.caller import Caller
+from minutebook.record.ids import decision_id
+from minutebook.record.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 
 CALLER = Caller(name="ann", role=Role.HUMAN)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

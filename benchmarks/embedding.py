@@ -49,7 +49,7 @@ SENTENCES = [
 FRESH = """
 import sys, time
 from pathlib import Path
-import minutebook.embedding
+import minutebook.model
 def resident():
     lines = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
     return int(lines["VmRSS"].split()[0]) / 1024

@@ -17,11 +17,11 @@ from statistics import median
 
 from benchmarks import store as bench
 from benchmarks.measure import DATA, Table, asked, machine, publish, stopwatch, timed_in_turn
-from minutebook.disk.encryption import Key, decrypting, encrypting
-from minutebook.domain.records import Memory
-from minutebook.search.text import parse_query
+from minutebook.record.records import Memory
+from minutebook.store.disk.encryption import Key, decrypting, encrypting
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import copied_with_key
+from minutebook.text.words import parse_query
 
 KEY = Key(bytes(range(32)))
 SIDES = ("plain", "encrypted")

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import NotThere, Table, stopwatch
 from benchmarks.store import FEW, MAIN, PART, SPACE, STOP_WORDS, WORDS, Records, word
-from minutebook.domain.records import Memory
-from minutebook.search.languages import FUNCTION_WORDS
+from minutebook.record.records import Memory
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.values import Carried, TextVectors
+from minutebook.text.languages import FUNCTION_WORDS
 from tests.features.postgres.server import WHEEL, StartedServer
 
 BATCH = 5000

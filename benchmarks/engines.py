@@ -49,12 +49,12 @@ from benchmarks.store import (
     vector_queries,
 )
 from minutebook.app import now
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
 from minutebook.features.migration.migration import Migration
-from minutebook.search.text import parse_query
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from minutebook.store.protocol import Store, Tended
 from minutebook.store.values import Vectors
+from minutebook.text.words import parse_query
 from tests.features.postgres.server import StartedServer
 
 SIZES, QUICK_SIZES = (10_000, 100_000), (200,)

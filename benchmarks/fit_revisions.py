@@ -1,12 +1,12 @@
 """Fit the numbers by which a text is told to revise another: `python -m benchmarks.fit_revisions`.
 
 First the roles of words: from the sentences of `revision_frames.toml`, in which it is known what they are about and what
-they say of it, and from how names are written. Then a small network on the signs of `language.comparing`: from pairs
+they say of it, and from how names are written. Then a small network on the signs of `text.comparing`: from pairs
 made of the same frames, the pairs of `revision_lessons.jsonl`, the part `learn` of `revisions.jsonl`, pairs of notes (the
 parts `learn` of `tidy.jsonl` and `tidy_patterns.jsonl`, and `tidy_lessons.jsonl`), pairs of strangers, and near strangers: sentences of the
 standard library's documentation, each with the nearest other. A second network
 learns from the same pairs which of them say the same. It prints how well pairs are told that it did not learn from (five
-folds), and writes `word_roles.npy` and `revision_weights.npz` of `minutebook/language`. No other part is read.
+folds), and writes `word_roles.npy` and `revision_weights.npz` of `minutebook/text`. No other part is read.
 """
 
 import ast
@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook import language
+from minutebook import text as language
 from minutebook.features.models.built_in import builtin
 from minutebook.features.tidying.looking.notes import PairVerdict, whole_alignment
-from minutebook.language import comparing
-from minutebook.language.revisions import DatedText, alignments
-from minutebook.language.statements import Sort, statements_of
-from minutebook.search.late_interaction import Question
-from minutebook.search.text import languages_of
+from minutebook.text import comparing
+from minutebook.text.late_interaction import Question
+from minutebook.text.revisions import DatedText, alignments
+from minutebook.text.statements import Sort, statements_of
+from minutebook.text.words import languages_of
 
 Matrix = NDArray[np.float64]
 Net = dict[str, NDArray[Any]]

@@ -5,7 +5,7 @@
 questions that name a day, for what was done or said then, and for plans, duties and states. Each is in languages of
 which the weights are learnt, and in languages that they never saw (`unseen`; its sentences are of the same kinds as the learnt ones, so
 it judges languages more than subjects). Printed are the right ones of each language, those of the learnt languages by weights that were
-fitted to the others, and those of five folds. Without --quick the weights are written beside `language/judged_vectors.py`.
+fitted to the others, and those of five folds. Without --quick the weights are written beside `text/judged_vectors.py`.
 """
 
 import json
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from benchmarks.fit_revisions import logistic
 from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
-from minutebook import language
+from minutebook import text as language
 from minutebook.config import load
-from minutebook.language.judged_vectors import LIKELY, Floats, by_weights
-from minutebook.models import models_of
+from minutebook.config.models import models_of
+from minutebook.text.judged_vectors import LIKELY, Floats, by_weights
 
 Flags = NDArray[np.bool_]
 

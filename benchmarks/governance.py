@@ -21,15 +21,15 @@ from benchmarks import store as data
 from benchmarks.measure import DATA, Table, asked, machine, publish, stopwatch, timed
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.records import Kind, MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
-from minutebook.embedding import Embedded, Embedding, Model, Vector
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Records
-from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.filtered import FilteredSearch
+from minutebook.memory.access.audit import Trail
+from minutebook.memory.access.visibility import Records
+from minutebook.memory.embeddings import Embeddings
+from minutebook.memory.search.filtered import FilteredSearch
+from minutebook.model import Embedded, Embedding, Model, Vector
+from minutebook.record.caller import Call, Caller
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.records import Kind, MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite import SqliteStore
 

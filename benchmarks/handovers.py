@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from benchmarks.summarizing import turns_of
-from minutebook.domain.records import Turn
 from minutebook.features.summarizer.extractive import summarize
+from minutebook.record.records import Turn
 
 LABELLED = Path(__file__).with_name("handovers.jsonl")
 PARTS = ("first", "tune", "held", "unseen")

@@ -20,15 +20,15 @@ from typing import Any
 from benchmarks.measure import ROOT, Table, asked, machine, publish
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.hooks.operations import RELEVANCE
 from minutebook.invocation import Invocation
-from minutebook.server.daemon import client
-from minutebook.server.daemon.rendezvous import daemon_address
+from minutebook.record.caller import Caller
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.daemon import client
+from minutebook.serve.daemon.rendezvous import daemon_address
 
 WRITER = Caller(name="benchmark", role=Role.HUMAN)
 _CALLS, _QUICK_CALLS = 41, 2

@@ -23,15 +23,15 @@ from benchmarks.governance import Asked
 from benchmarks.measure import DATA, FORM, Cell, Table, asked, machine, publish, timed
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
-from minutebook.domain.writing.turns import turn_id
-from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
-from minutebook.services.access.visibility import Records
-from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.sessions import JournalSearch
+from minutebook.memory.access.visibility import Records
+from minutebook.memory.embeddings import Embeddings
+from minutebook.memory.search.sessions import JournalSearch
+from minutebook.model import Embedding
+from minutebook.record.caller import Call, Caller
+from minutebook.record.records import DEFAULT_ORGANIZATION, Role, Turn
+from minutebook.record.writing.turns import turn_id
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite import SqliteStore
 

@@ -22,10 +22,10 @@ from benchmarks.measure import asked
 from benchmarks.quality import PUBLIC
 from minutebook.app import open_app
 from minutebook.config import Settings, load, settings_with
-from minutebook.domain.errors import MinutebookError
+from minutebook.config.models import Models, models_of
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.models import Models, models_of
+from minutebook.record.errors import MinutebookError
 
 LOCOMO = PUBLIC / "locomo-dev.json"
 

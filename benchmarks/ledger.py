@@ -18,14 +18,14 @@ from pathlib import Path
 import pygit2
 
 from benchmarks.measure import Table, Timing, asked, machine, publish, timed, timed_in_turn
-from minutebook.domain.ids import decision_id
-from minutebook.domain.records import Authorship, Decision, DecisionStatus
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import news, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.trees import with_files
 from minutebook.features.ledger.git.writer import LedgerAct, writing
 from minutebook.features.ledger.lineage import superseding
+from minutebook.record.ids import decision_id
+from minutebook.record.records import Authorship, Decision, DecisionStatus
 from minutebook.store.file_locks import HeldFile
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -34,9 +34,17 @@ from benchmarks.store import UNRELATED, Records, text_queries, word
 from benchmarks.store_calls import calls, first_question
 from minutebook.app import App, open_app
 from minutebook.config import Settings, settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.config.models import Models
+from minutebook.features.http.application import application
+from minutebook.features.http.requests.authentication import Authenticator
+from minutebook.features.http.requests.hosts import AllowedHosts
+from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.features.pages.serving import PagesMount
+from minutebook.model.protocol import Embedded, Model
+from minutebook.model.service import Embedding
+from minutebook.record.caller import Caller
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     DEFAULT_ORGANIZATION,
     CodeChunk,
     Edge,
@@ -50,15 +58,7 @@ from minutebook.domain.records import (
     Role,
     TextRecord,
 )
-from minutebook.embedding.protocol import Embedded, Model
-from minutebook.embedding.service import Embedding
-from minutebook.features.http.application import application
-from minutebook.features.http.requests.authentication import Authenticator
-from minutebook.features.http.requests.hosts import AllowedHosts
-from minutebook.features.pages.frame.sign_ins import SignIns
-from minutebook.features.pages.serving import PagesMount
-from minutebook.models import Models
-from minutebook.server.app_loader import AppLoader
+from minutebook.serve.app_loader import AppLoader
 from minutebook.store.protocol import Store
 from minutebook.store.values import Vectors, VectorSpace
 from tests.page_scope import page_scope

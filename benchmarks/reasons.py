@@ -24,7 +24,9 @@ import pygit2
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.records import (
+from minutebook.features.code.projects import Projects
+from minutebook.memory.search.recall import WEIGHTS
+from minutebook.record.records import (
     Authorship,
     Decision,
     DecisionStatus,
@@ -34,8 +36,6 @@ from minutebook.domain.records import (
     Status,
     Turn,
 )
-from minutebook.features.code.projects import Projects
-from minutebook.services.search.recall import WEIGHTS
 
 CASES = Path(__file__).with_name("reasons.toml")
 PARTS = ("seen", "held", "hard")

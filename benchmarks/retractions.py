@@ -19,8 +19,8 @@ from pathlib import Path
 
 from benchmarks import summarizing
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from minutebook.domain.records import Turn
 from minutebook.features.summarizer.extractive import Account, quotes_of, summarize
+from minutebook.record.records import Turn
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
 PARTS = (

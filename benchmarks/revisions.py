@@ -4,7 +4,7 @@
 it (`marked` by a word such as "now", or by none), half look alike and revise nothing. They were written before anything
 was fitted; lines with odd numbers were learnt from (`learn`), lines with even numbers were not (`unseen`). Pairs of notes
 are judged beside them, as wholes: those of `tidy.jsonl` and of the patterns of `tidy_patterns.jsonl`.
-A pair is marked if `language.revisions` says that it is likely; no figure fits itself to what it judges.
+A pair is marked if `text.revisions` says that it is likely; no figure fits itself to what it judges.
 """
 
 import time
@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.fit_revisions import Pair, Reader, labelled, notes, verdict_of
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.features.tidying.looking.notes import PairVerdict, compare
-from minutebook.language.revisions import DatedText, revisions
+from minutebook.text.revisions import DatedText, revisions
 
 AT_ONCE = 12
 """Texts that are judged at once where time is measured, as many as a search returns."""

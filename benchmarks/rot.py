@@ -39,9 +39,6 @@ from benchmarks.measure import (
     timed_in_turn,
 )
 from minutebook.app import App
-from minutebook.domain.caller import WorkTree, in_call
-from minutebook.domain.records import IndexState, Memory, MemoryType, Project, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.trees import (
@@ -53,11 +50,14 @@ from minutebook.features.citations.trees import (
 )
 from minutebook.features.citations.verdicts import Citations
 from minutebook.features.code.references import references_in
-from minutebook.services.search.combined import CombinedRecall
-from minutebook.services.search.hit_notes import HitNotes
-from minutebook.services.search.newest_first import NewestFirst
-from minutebook.services.search.passages import Passages
-from minutebook.services.search.recall import WEIGHTS
+from minutebook.memory.search.combined import CombinedRecall
+from minutebook.memory.search.hit_notes import HitNotes
+from minutebook.memory.search.newest_first import NewestFirst
+from minutebook.memory.search.passages import Passages
+from minutebook.memory.search.recall import WEIGHTS
+from minutebook.record.caller import WorkTree, in_call
+from minutebook.record.records import IndexState, Memory, MemoryType, Project, Role
+from minutebook.record.writing.drafts import Draft
 
 COMMITS, EVERY, MESSAGES = 200, 10, 300
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

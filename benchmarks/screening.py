@@ -25,12 +25,12 @@ from benchmarks.measure import Cell, Table, asked, machine, publish, timed_in_tu
 from benchmarks.secret_samples import filled
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.policy import Redact
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
-from minutebook.screening.instructions import marks_of
-from minutebook.screening.secrets import find
+from minutebook.memory.screening.instructions import marks_of
+from minutebook.memory.screening.secrets import find
+from minutebook.record.caller import Caller
+from minutebook.record.policy import Redact
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 
 LABELLED = Path(__file__).with_name("secrets.jsonl")
 ORDERS = Path(__file__).with_name("instructions.jsonl")

@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from minutebook.screening.formats import (
+from minutebook.memory.screening.formats import (
     ALPHABETS,
     FORMATS,
     CharacterRun,

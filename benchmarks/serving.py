@@ -20,8 +20,8 @@ from benchmarks import peers, serving_load, start
 from benchmarks.measure import Table, asked, cpu_seconds, machine, pss, publish
 from benchmarks.pipe import Pipe
 from minutebook import invocation
-from minutebook.server.daemon import client
-from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
+from minutebook.serve.daemon import client
+from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
 from tests.constants import with_constants
 
 AT_ONCE, AT_ONCE_QUICK = 8, 2
@@ -77,7 +77,7 @@ def starters(scratch: Path, stack: ExitStack, *, install: bool) -> list[Starter]
         stack.callback(house.stop)
     program = sys.executable
     # Eight models that are loaded at once on two cores take their time.
-    patient = with_constants(scratch, services__embeddings__EMBEDDING_WAIT=300.0)
+    patient = with_constants(scratch, memory__embeddings__EMBEDDING_WAIT=300.0)
     found = [
         Starter(
             "minutebook, in process",

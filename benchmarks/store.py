@@ -32,9 +32,9 @@ import apsw
 import numpy as np
 
 from benchmarks.measure import DATA, FORM, stopwatch, timed
-from minutebook.domain.filters import Filter
-from minutebook.domain.ids import new_id
-from minutebook.domain.records import (
+from minutebook.record.filters import Filter
+from minutebook.record.ids import new_id
+from minutebook.record.records import (
     Head,
     Kind,
     Memory,
@@ -44,11 +44,11 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
-from minutebook.domain.trust import trail
-from minutebook.search.text import parse_query
+from minutebook.record.trust import trail
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.values import Vectors, VectorSpace
+from minutebook.text.words import parse_query
 
 RESULTS = Path(__file__).parent / "results" / "store.json"
 

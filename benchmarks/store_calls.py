@@ -12,8 +12,8 @@ from pathlib import Path
 from benchmarks.measure import ROOT, Cell
 from benchmarks.store import WORDS, Records, text_queries
 from minutebook.app import App
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import Caller
+from minutebook.record.caller import Caller
+from minutebook.serve.contracts.knowledge import knowledge
 
 FRESH = """
 import json, sys, time

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from minutebook.domain.records import DEFAULT_ORGANIZATION, SCORES, Turn
-from minutebook.domain.writing.turns import turn_id
 from minutebook.features.summarizer.extractive import summarize
-from minutebook.language.sentences import sentences
-from minutebook.services.journal.summary_draft import SummaryDraft
+from minutebook.memory.journal.summary_draft import SummaryDraft
+from minutebook.record.records import DEFAULT_ORGANIZATION, SCORES, Turn
+from minutebook.record.writing.turns import turn_id
+from minutebook.text.sentences import sentences
 
 LABELLED = Path(__file__).with_name("labelled_sessions.jsonl")
 PARTS = ("tune", "held", "fresh", "last")

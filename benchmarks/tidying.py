@@ -30,13 +30,13 @@ from benchmarks.measure import Cell, Table, asked, machine, publish
 from benchmarks.reading import memory
 from minutebook.app import App, open_app
 from minutebook.config import load
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory, MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.rows import TidyRows
+from minutebook.record.caller import Caller
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory, MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 
 HERE = Path(__file__).parent
 LABELLED, NOTES = HERE / "tidy.jsonl", HERE / "notes.jsonl"

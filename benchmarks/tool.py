@@ -37,15 +37,15 @@ from benchmarks.pipe import Pipe
 from benchmarks.store import Records, text_queries
 from minutebook.app import App, open_app
 from minutebook.config import Settings, load, settings_with
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory
-from minutebook.embedding import Embedded, Embedding, Rows
+from minutebook.config.models import Models
 from minutebook.features.models.built_in import builtin
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
-from minutebook.models import Models
-from minutebook.search.text import parse_query
-from minutebook.services.search.recall import CANDIDATES
+from minutebook.memory.search.recall import CANDIDATES
+from minutebook.model import Embedded, Embedding, Rows
+from minutebook.record.filters import Filter, default_organization
+from minutebook.record.records import DEFAULT_ORGANIZATION, Memory
+from minutebook.serve.contracts.knowledge import knowledge
+from minutebook.text.words import parse_query
 
 WARM = 3
 LIMIT = 10

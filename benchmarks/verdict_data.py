@@ -4,7 +4,7 @@ Stores of 1 to 3,000 texts are drawn from sets of texts. A *near stranger* is a 
 whose answer is not in the store: LoCoMo's and BEAM's questions are asked of other conversations, questions on
 notes, statements and decisions of the others of their set, XQuAD's of the other paragraphs. A *far stranger*
 (`benchmarks/far_questions.jsonl`) is about nothing of the kind. What search measures is computed here as
-`services/search/signals.py` does, without a store. Embeddings are kept in a folder of temporary files.
+`memory/search/signals.py` does, without a store. Embeddings are kept in a folder of temporary files.
 """
 
 import hashlib
@@ -26,17 +26,17 @@ from benchmarks import public_sets
 from benchmarks.finding import datasets
 from benchmarks.measure import DATA
 from benchmarks.quality import OURS, PUBLIC
-from minutebook.domain.records import CodeChunk
-from minutebook.embedding.protocol import Embedded, Vector
-from minutebook.embedding.service import Embedding
-from minutebook.search.calibration import expectations
-from minutebook.search.coverage import coverage
-from minutebook.search.late_interaction import ENGLISH_SCORE, OTHER_SCORE, Question
-from minutebook.search.text import TextQuery, is_stop_term, parse_query, terms
-from minutebook.services.embeddings import QueryEmbedding
-from minutebook.services.search.recall import CANDIDATES
-from minutebook.services.search.signals import COMPARED
+from minutebook.memory.embeddings import QueryEmbedding
+from minutebook.memory.search.recall import CANDIDATES
+from minutebook.memory.search.signals import COMPARED
+from minutebook.model.protocol import Embedded, Vector
+from minutebook.model.service import Embedding
+from minutebook.record.records import CodeChunk
 from minutebook.store.sidecar.words import K1, B, idf
+from minutebook.text.calibration import expectations
+from minutebook.text.coverage import coverage
+from minutebook.text.late_interaction import ENGLISH_SCORE, OTHER_SCORE, Question
+from minutebook.text.words import TextQuery, is_stop_term, parse_query, terms
 
 Floats = NDArray[np.float64]
 

@@ -25,12 +25,12 @@ from typing import Any
 from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Call
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.config.whereabouts import known_place, scope_of
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import answer
-from minutebook.whereabouts import known_place, scope_of
+from minutebook.record.caller import Call
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 
 WEEKS = {
     "A week of one developer in three projects": ROOT / "benchmarks" / "week",

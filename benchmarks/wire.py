@@ -7,9 +7,9 @@
 import json
 
 from benchmarks.measure import Table, asked, publish
-from minutebook.contracts.announced import MODERN_VERSION, Announced, announced
-from minutebook.contracts.registry import CONTRACTS
 from minutebook.features.install.served import agent_tools, default_options
+from minutebook.serve.contracts.announced import MODERN_VERSION, Announced, announced
+from minutebook.serve.contracts.registry import CONTRACTS
 
 OLDER = "2025-03-26"
 """A revision that has no schemas of outputs."""

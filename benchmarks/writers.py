@@ -11,11 +11,11 @@ from pathlib import Path
 from benchmarks.measure import Cell
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory, MemoryType
-from minutebook.domain.writing.drafts import Draft
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory, MemoryType
+from minutebook.record.writing.drafts import Draft
 
 ORGANIZATIONS = tuple(f"team-{number}" for number in range(8))
 AFTER_ERROR = 0.1

@@ -13,9 +13,9 @@ from click.testing import Result
 from minutebook.app import App, open_app
 from minutebook.config import Settings, load
 from minutebook.invocation import Invocation
-from minutebook.server.daemon.operations import DaemonHost, LeftToClient, attend
-from minutebook.server.daemon.process import shared
-from minutebook.server.daemon.rendezvous import daemon_address, read_line
+from minutebook.serve.daemon.operations import DaemonHost, LeftToClient, attend
+from minutebook.serve.daemon.process import shared
+from minutebook.serve.daemon.rendezvous import daemon_address, read_line
 from tests.terminal import typed
 
 ON = {"MINUTEBOOK_DAEMON": "on", "LOGNAME": "ada"}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
-from minutebook.embedding import Embedding
+from minutebook.config.models import open_embedding
 from minutebook.feature import features
-from minutebook.models import open_embedding
+from minutebook.model import Embedding
 from tests import cheap_secret, examples, forkserver
 from tests.empty_database import empty_database
 from tests.terminal import Run, typed
@@ -28,7 +28,7 @@ OF_FEATURES = {
 def pytest_configure() -> None:
     for name in [name for name in os.environ if name.startswith("MINUTEBOOK_")]:
         del os.environ[name]
-    # Servers of tests keep to themselves, but for those of tests/server/daemon/test_process.py.
+    # Servers of tests keep to themselves, but for those of tests/serve/daemon/test_process.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
     # The folder of these tests has a history of its own.
     os.environ["MINUTEBOOK_INDEX_HISTORY"] = "0"

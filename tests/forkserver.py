@@ -507,8 +507,8 @@ def _load_tokenizer() -> None:
 
 def _open_contracts() -> None:
     """Open the contracts, and make the check of each tool's arguments."""
-    from minutebook.contracts.registry import CONTRACTS
-    from minutebook.domain.errors import InvalidInput
+    from minutebook.record.errors import InvalidInput
+    from minutebook.serve.contracts.registry import CONTRACTS
 
     for contract in CONTRACTS.values():
         for tool in contract().tools.values():

@@ -1,6 +1,6 @@
 """Token states as they are kept."""
 
-from minutebook.search.late_interaction import SignedTokens, TokenStates, pack, signs_of
+from minutebook.text.late_interaction import SignedTokens, TokenStates, pack, signs_of
 
 
 def packed_of(tokens: TokenStates, english: TokenStates | None = None) -> bytes:

@@ -7,8 +7,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import (
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.caller import Caller
+from minutebook.record.records import (
     SYSTEM_ORGANIZATION,
     Kind,
     MemoryType,
@@ -16,11 +20,7 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
 )
-from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.projects import Projects
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
-from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.writing.drafts import Draft
 from tests.features.ledger.decided import SECRET, draft
 from tests.world import World, failed, worlds
 

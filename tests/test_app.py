@@ -10,10 +10,10 @@ import pytest
 import minutebook
 from minutebook.app import open_app
 from minutebook.config import Settings, settings_with
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Role
-from minutebook.places import data_directory
-from minutebook.server.app_loader import AppLoader
+from minutebook.config.places import data_directory
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Role
+from minutebook.serve.app_loader import AppLoader
 from tests.world import wait_until
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks import code, code_speed, docstrings, measure, peers, pipe, start, tool
 from benchmarks.measure import ROOT, Table, Timing
-from minutebook.embedding import Embedding
 from minutebook.features.models.built_in import builtin
+from minutebook.model import Embedding
 
 DOCUMENTED = '''"""A module."""
 import os

@@ -13,9 +13,9 @@ import pytest
 from minutebook.cli import commands as commands_of_core
 from minutebook.cli import main, subjects
 from minutebook.config import all_settings
-from minutebook.contracts.registry import CONTRACTS
 from minutebook.feature import FOLDER, features
 from minutebook.invocation import HIDDEN
+from minutebook.serve.contracts.registry import CONTRACTS
 from tests.terminal import Run, remembered, typed
 
 
@@ -204,7 +204,7 @@ def test_status_and_doctor_tell_of_texts_that_are_being_analysed_anew(
 ) -> None:
     import apsw
 
-    from minutebook.disk.filelock import FileLock
+    from minutebook.store.disk.filelock import FileLock
     from minutebook.store.sqlite.missing_database import lock_of
 
     remembered(run, "one")

@@ -13,12 +13,12 @@ from click.testing import Result
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.record.caller import Caller
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.record.writing.drafts import Draft
 from tests.examples import parametrize_in_part
 from tests.terminal import Run, remembered
 

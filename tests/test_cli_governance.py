@@ -8,10 +8,10 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Call, Caller, in_call
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.origin import Origin
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.terminal import Run, remembered
 
 

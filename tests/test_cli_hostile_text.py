@@ -13,12 +13,12 @@ import pytest
 
 from minutebook.cli.opening import made_here
 from minutebook.cli.printing import body, shown, style
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.recall_log.recall_log import RecallLog
+from minutebook.record.records import SYSTEM_ORGANIZATION, Link, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.examples import parametrize_in_part
 from tests.store import samples
 from tests.terminal import Run, leaf_commands

@@ -8,9 +8,9 @@ from click.shell_completion import ShellComplete
 
 from minutebook.cli import main
 from minutebook.cli.opening import made_here
-from minutebook.domain.ids import uuid_of
-from minutebook.domain.records import Role
-from minutebook.domain.rights.grants import Grant
+from minutebook.record.ids import uuid_of
+from minutebook.record.records import Role
+from minutebook.record.rights.grants import Grant
 from tests.store import samples
 from tests.terminal import Run
 

@@ -28,38 +28,42 @@ LIBRARIES = (
     "urllib.request",
     "yaml",
 )
-SERVERS = ("contracts", "evaluation", "install", "server.http", "server.protocol", "web")
+SERVERS = ("serve.contracts", "evaluation", "install", "serve.http", "serve.protocol", "web")
 NOT_READ = (
     "code.files",
     "code.syntax",
     "ledger",
-    "services.code",
-    "services.journal",
-    "services.search",
+    "memory.code",
+    "memory.journal",
+    "memory.search",
     "summarizing",
 )
 
 COMMANDS = (
-    (["settings"], ("numpy", "apsw"), ("app", "search", "services", "store")),
-    (["token", "list"], LIBRARIES, (*SERVERS, *NOT_READ, "services.knowledge", "cli.memories")),
-    (["status"], LIBRARIES, (*SERVERS, *NOT_READ, "services.knowledge.memories", "cli.memories")),
-    (["audit"], LIBRARIES, (*SERVERS, *NOT_READ, "services.knowledge.memories", "cli.memories")),
-    (["list"], LIBRARIES, (*SERVERS, *NOT_READ, "services.ledger.repositories", "cli.decisions")),
+    (
+        ["settings"],
+        ("numpy", "apsw"),
+        ("app", "text", "memory", "store.protocol", "store.sql", "store.sqlite"),
+    ),
+    (["token", "list"], LIBRARIES, (*SERVERS, *NOT_READ, "memory.knowledge", "cli.memories")),
+    (["status"], LIBRARIES, (*SERVERS, *NOT_READ, "memory.knowledge.memories", "cli.memories")),
+    (["audit"], LIBRARIES, (*SERVERS, *NOT_READ, "memory.knowledge.memories", "cli.memories")),
+    (["list"], LIBRARIES, (*SERVERS, *NOT_READ, "memory.ledger.repositories", "cli.decisions")),
     (
         ["remember", "Tea at five."],
         LIBRARIES,
-        (*SERVERS, *NOT_READ, "services.ledger.repositories"),
+        (*SERVERS, *NOT_READ, "memory.ledger.repositories"),
     ),
     (
         ["sessions"],
         LIBRARIES,
-        (*SERVERS, "code.files", "ledger", "services.code", "services.search"),
+        (*SERVERS, "code.files", "ledger", "memory.code", "memory.search"),
     ),
-    (["decisions"], LIBRARIES, (*SERVERS, "code.files", "services.code", "services.search")),
+    (["decisions"], LIBRARIES, (*SERVERS, "code.files", "memory.code", "memory.search")),
     (
         ["search", "tea"],
         LIBRARIES,
-        (*SERVERS, "code.files", "services.code", "services.code.indexing"),
+        (*SERVERS, "code.files", "memory.code", "memory.code.indexing"),
     ),
 )
 """Commands, each of which imports more than those before it, with libraries and modules of ours."""
@@ -98,10 +102,10 @@ def test_a_command_imports_nothing_that_it_does_not_need(run: Run) -> None:
 def test_the_lines_of_status_import_no_engine() -> None:
     """A daemon counts what they tell, so they come as quickly as a list does."""
     program = (
-        "import sys, minutebook.api.over_socket, minutebook.cli.commands.upkeep\n"
+        "import sys, minutebook.ask.over_socket, minutebook.cli.commands.upkeep\n"
         "from minutebook.feature import loaded\n"
         "list(loaded('status'))\n"
-        "print({*sys.modules} & {'numpy', 'minutebook.services.maintenance', 'minutebook.store', 'minutebook.models'})"
+        "print({*sys.modules} & {'numpy', 'minutebook.memory.maintenance', 'minutebook.store.protocol', 'minutebook.config.models'})"
     )
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)
     assert done.stdout == "set()\n", done.stderr
@@ -110,7 +114,7 @@ def test_the_lines_of_status_import_no_engine() -> None:
 @pytest.mark.whole
 def test_a_server_over_stdio_imports_no_sdk_before_it_is_needed() -> None:
     program = (
-        "import sys, minutebook.server.daemon.process\n"
+        "import sys, minutebook.serve.daemon.process\n"
         "print({*sys.modules} & {'mcp', 'mcp_types', 'pydantic', 'starlette', 'uvicorn'})"
     )
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)

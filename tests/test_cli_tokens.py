@@ -11,8 +11,8 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.errors import Unidentified
-from minutebook.domain.records import Role
+from minutebook.record.errors import Unidentified
+from minutebook.record.records import Role
 from tests.terminal import Run
 
 pytestmark = pytest.mark.needs("http")

@@ -9,10 +9,10 @@ from minutebook import invocation
 from minutebook.config import all_settings, load
 from minutebook.config.kinds import FILE, FOLDER, ROOTS
 from minutebook.config.settings import former_settings
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.code.settings import CodeSettings
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.features.sign_in.settings import SignInSettings
+from minutebook.record.errors import InvalidInput
 
 
 @pytest.mark.parametrize(

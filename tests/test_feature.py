@@ -6,6 +6,8 @@ from dataclasses import fields
 import pytest
 from click import Context
 
+from minutebook.ask.operation import Operation
+from minutebook.ask.table import operations
 from minutebook.cli import main
 from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.commands.setup import Steps
@@ -14,8 +16,6 @@ from minutebook.feature import Feature, features
 from minutebook.features.http.mounts import MountOption
 from minutebook.features.pages.frame.page import Pages
 from minutebook.features.pages.frame.rendering import environment
-from minutebook.operations.operation import Operation
-from minutebook.operations.table import operations
 from minutebook.store.sql.side_tables import SideTables
 
 REGISTERS = [each.name for each in fields(Feature) if each.type is str and each.name != "name"]

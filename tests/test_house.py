@@ -19,7 +19,7 @@ from tools.check_house import (
 
 pytestmark = pytest.mark.whole
 
-MODULE = PurePosixPath("src/minutebook/services/knowledge/memories.py")
+MODULE = PurePosixPath("src/minutebook/memory/knowledge/memories.py")
 
 
 def told(path: PurePosixPath | str, text: str) -> list[tuple[int, str]]:
@@ -33,7 +33,7 @@ def test_every_kind_of_file_is_looked_at(tmp_path: Path) -> None:
         "docs/guides/page.md": "robust\n",
         "src/minutebook/a.py": "import minutebook.b\n",
         "src/minutebook/b.py": "import minutebook.a\nprint('smart')\n",
-        "src/minutebook/contracts/knowledge/prompts.json": '"enhanced"\n',
+        "src/minutebook/serve/contracts/knowledge/prompts.json": '"enhanced"\n',
         "tests/long.py": "x = 1\n" * 601,
         "tools/long.py": "x = 1\n" * 601,
     }
@@ -72,8 +72,8 @@ BROAD = [
 @pytest.mark.parametrize("text", BROAD)
 def test_a_broad_except_has_two_places(text: str) -> None:
     assert told(MODULE, text) == [(3, "broad except")]
-    assert told("src/minutebook/server/dispatch.py", text) == []
-    assert told("src/minutebook/embedding/service.py", text) == []
+    assert told("src/minutebook/serve/dispatch.py", text) == []
+    assert told("src/minutebook/model/service.py", text) == []
 
 
 def test_an_error_that_is_raised_again_hides_nothing() -> None:
@@ -159,7 +159,7 @@ def test_a_module_is_named_for_its_subject(path: str) -> None:
 
 
 def test_a_name_may_hold_such_a_word() -> None:
-    assert told("src/minutebook/search/codebase.py", "") == []
+    assert told("src/minutebook/text/codebase.py", "") == []
 
 
 def test_nothing_prints_but_the_command_line_s_own_way() -> None:
@@ -205,7 +205,7 @@ REACHES = [
 @pytest.mark.parametrize("text", REACHES)
 def test_the_whole_store_is_out_of_reach_of_what_reads_for_a_caller(text: str) -> None:
     assert len(told(MODULE, text)) == 1
-    for path in ("store/sql/rows.py", "services/access/tokens.py", "services/embeddings.py"):
+    for path in ("store/sql/rows.py", "memory/access/tokens.py", "memory/embeddings.py"):
         assert told(f"src/minutebook/{path}", text) == []
 
 
@@ -215,7 +215,7 @@ def test_a_reader_is_not_the_whole_store() -> None:
 
 
 def test_a_module_is_not_listed_in_vain_as_having_the_whole_store() -> None:
-    assert len(told("src/minutebook/services/embeddings.py", "x = 1\n")) == 1
+    assert len(told("src/minutebook/memory/embeddings.py", "x = 1\n")) == 1
 
 
 def test_words_that_say_nothing_are_found_as_whole_words() -> None:
@@ -226,7 +226,7 @@ def test_words_that_say_nothing_are_found_as_whole_words() -> None:
         (3, "the word “smart”"),
         (3, "the word “enhanced”"),
     ]
-    promise = PurePosixPath("src/minutebook/contracts/knowledge/contract.json")
+    promise = PurePosixPath("src/minutebook/serve/contracts/knowledge/contract.json")
     assert list(check_words(promise, text)) == []
 
 
@@ -265,8 +265,8 @@ def test_every_cycle_is_told() -> None:
         store__a="from minutebook.store import b",
         store__b="from minutebook.store import c",
         store__c="from minutebook.store import a",
-        search="import minutebook.domain",
-        domain="import minutebook.search",
+        text="import minutebook.record",
+        record="import minutebook.text",
     )
     assert sorted(what.count("→") for _, _, what in found) == [2, 3]
 
@@ -428,7 +428,7 @@ def silent(docstring: str, body: str, head: str = "def f(x):") -> list[str]:
     """Return what the rule of docstrings finds about one function."""
     lines = "\n".join(f"    {line}" for line in (f'"""{docstring}"""', *body.split("\n")))
     modules = {
-        PurePosixPath("src/minutebook/domain/errors.py"): ERRORS,
+        PurePosixPath("src/minutebook/record/errors.py"): ERRORS,
         MODULE: f"{head}\n{lines}\n",
     }
     found = list(check_docstrings(modules))
@@ -520,7 +520,7 @@ def test_no_error_is_listed_after_a_semicolon(head: str, name: str) -> None:
 def test_a_command_reaches_the_keyboard_through_one_module(text: str) -> None:
     assert len(told("src/minutebook/cli/commands/memories.py", text)) == 1
     assert text.startswith("input") or told("src/minutebook/cli/keyboard.py", text) == []
-    assert told("src/minutebook/server/daemon/greeting.py", text) == []
+    assert told("src/minutebook/serve/daemon/greeting.py", text) == []
 
 
 REASONED = """
@@ -560,7 +560,7 @@ def test_a_reason_is_a_template_with_the_values_of_its_names(
     raised: str, found: str | None
 ) -> None:
     modules = {
-        PurePosixPath("src/minutebook/domain/errors.py"): REASONED,
+        PurePosixPath("src/minutebook/record/errors.py"): REASONED,
         MODULE: f"def f():\n    {raised}\n",
     }
     assert [each.what for each in check_reasons(modules)] == ([] if found is None else [found])

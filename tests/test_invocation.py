@@ -11,11 +11,11 @@ import pytest
 
 from minutebook import invocation
 from minutebook.config import Settings, load, settings_with
-from minutebook.domain.records import Role
 from minutebook.features.code.settings import CodeSettings
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.invocation import OWN, SERVING
-from minutebook.server.daemon.process import shared
+from minutebook.record.records import Role
+from minutebook.serve.daemon.process import shared
 
 HOME = {"HOME": "/home/ada"}
 

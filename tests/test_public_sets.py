@@ -9,7 +9,7 @@ from benchmarks.finding import runs
 from benchmarks.finding.datasets import Document, Query
 from benchmarks.public_sets import read
 from minutebook.config import load
-from minutebook.embedding import Embedding
+from minutebook.model import Embedding
 from tests.finding.test_datasets import written
 from tests.finding.test_runs import Measured, reported
 

@@ -23,14 +23,13 @@ import pytest
 
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.contracts.answers import Failure
-from minutebook.contracts.contract import Contract
-from minutebook.contracts.knowledge import knowledge
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.caller import Call, Caller, in_call
-from minutebook.domain.errors import ModelUnavailable
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.config.models import models_of
+from minutebook.feature import features
+from minutebook.model import Embedded, Embedder, Embedding, Model, Vector
+from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.errors import ModelUnavailable
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     CLASSES,
     SYSTEM_ORGANIZATION,
     Decision,
@@ -50,13 +49,14 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
-from minutebook.feature import features
-from minutebook.models import models_of
-from minutebook.search.text import words
+from minutebook.serve.contracts.answers import Failure
+from minutebook.serve.contracts.contract import Contract
+from minutebook.serve.contracts.knowledge import knowledge
+from minutebook.serve.contracts.registry import CONTRACTS
 from minutebook.store.protocol import Store, Tended
 from minutebook.store.sql.tables import table_of, value_text
 from minutebook.store.sqlite import SqliteStore
+from minutebook.text.words import words
 from tests.empty_database import empty_database
 from tests.homes import note_store
 

@@ -29,10 +29,10 @@ FUNCTION_LINES = 60
 
 # The only places, each with its reason. Elsewhere an error is named or let through.
 BROAD_EXCEPTS = {
-    "server/dispatch.py": "the dispatch loop: a fault of ours must not end the connection",
+    "serve/dispatch.py": "the dispatch loop: a fault of ours must not end the connection",
     "features/hooks/early_hook.py": "a hook that fails must not stop what a person does",
-    "services/background.py": "a job that fails is tried again, and its failure told",
-    "embedding/service.py": "the background worker: its error is kept and shown as a state",
+    "memory/background.py": "a job that fails is tried again, and its failure told",
+    "model/service.py": "the background worker: its error is kept and shown as a state",
 }
 # The entry hands the environment on unread: importing settings would slow the thin proxy.
 ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
@@ -40,6 +40,7 @@ ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
 ENVIRONMENT_WRITES = {"features/models/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDERS = "store/", "features/postgres/"
+FILES = "store/disk/"
 # Where a feature reads and writes its own tables.
 SQL_OF_FEATURES = frozenset({"rows.py", "tables.py"})
 ENGINES = "store/sqlite", "features/postgres"
@@ -191,7 +192,8 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
 
 def _may_have_sql(inside: PurePosixPath) -> bool:
     is_of_feature = inside.parts[0] == "features" and inside.name in SQL_OF_FEATURES
-    return str(inside).startswith(SQL_FOLDERS) or is_of_feature
+    is_of_store = str(inside).startswith(SQL_FOLDERS) and not str(inside).startswith(FILES)
+    return is_of_store or is_of_feature
 
 
 def _environment(node: ast.AST, name: str) -> Iterator[_Fault]:

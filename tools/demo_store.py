@@ -10,14 +10,14 @@ from typing import Any
 
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.errors import MinutebookError, Refused
-from minutebook.domain.ids import RandomBits
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
-from minutebook.services.search.recall import WEIGHTS
+from minutebook.memory.search.recall import WEIGHTS
+from minutebook.record.caller import Call, Caller
+from minutebook.record.errors import MinutebookError, Refused
+from minutebook.record.ids import RandomBits
+from minutebook.record.origin import Origin
+from minutebook.record.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.contracts.registry import CONTRACTS
 
 BEGAN = timedelta(days=42)
 """How long ago the story begins: its last steps are taken at its end, so that *Today* has something to tell."""

@@ -21,10 +21,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from minutebook.app import open_app
 from minutebook.config import environment, settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Role
 from minutebook.features.code.reading import CodeReading
 from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.record.caller import Caller
+from minutebook.record.records import Role
 from tools.demo_store import fill
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"

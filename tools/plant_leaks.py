@@ -20,16 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-READERS = "services/access/visibility.py"
-READERS_SUITE = "tests/services/access/test_visibility.py"
+READERS = "memory/access/visibility.py"
+READERS_SUITE = "tests/memory/access/test_visibility.py"
 SUITES = (
     READERS_SUITE,
-    "tests/services/test_scopes.py",
+    "tests/memory/test_scopes.py",
     "tests/features/archives/test_archive_scopes.py",
-    "tests/contracts/test_isolation.py",
+    "tests/serve/contracts/test_isolation.py",
     "tests/features/journal/contract/test_journal_isolation.py",
     "tests/features/ledger/contract/test_ledger_isolation.py",
-    "tests/contracts/test_token_callers.py",
+    "tests/serve/contracts/test_token_callers.py",
     "tests/features/pages/test_isolation.py",
     "tests/faults/test_isolation_walk.py",
 )

@@ -1,4 +1,4 @@
-"""Who has the whole store: everybody else above it reads through the eyes of a caller (`services/access/visibility.py`).
+"""Who has the whole store: everybody else above it reads through the eyes of a caller (`memory/access/visibility.py`).
 
 `tools/house.toml` lists the modules that have it, each with the reason.
 """
@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 TABLE = Path(__file__).with_name("house.toml")
 
-BELOW = ("store/", "features/postgres/", "services/access/")
+BELOW = ("store/", "features/postgres/", "memory/access/")
 """What the store is, and what makes readers of it."""
 
 _NAMES = {
@@ -20,7 +20,7 @@ _NAMES = {
     "minutebook.store.sqlite": {"SqliteStore"},
     "minutebook.features.postgres.store": {"PostgresStore"},
     "minutebook.store.sql.transfer": {"Transfer"},
-    "minutebook.stores": {"open_store"},
+    "minutebook.config.stores": {"open_store"},
 }
 _INSIDE_READERS = {"_store", "_where", "_snapshot"}
 

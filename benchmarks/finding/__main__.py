@@ -11,7 +11,7 @@ from minutebook.cli.keyboard import PATH
 from minutebook.cli.printing import echo, warn
 from minutebook.cli.progress import bar
 from minutebook.config import load
-from minutebook.domain.errors import InvalidInput
+from minutebook.record.errors import InvalidInput
 
 
 @click.command()

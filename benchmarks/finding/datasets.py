@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.instants import moment_of
-from minutebook.domain.reason import cause_of
-from minutebook.domain.records import MemoryType
+from minutebook.record.errors import InvalidInput
+from minutebook.record.instants import moment_of
+from minutebook.record.reason import cause_of
+from minutebook.record.records import MemoryType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

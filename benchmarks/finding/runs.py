@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 from benchmarks.finding.datasets import Collection, Dataset, Document, Query
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
-from minutebook.contracts.knowledge import knowledge
-from minutebook.contracts.lines import as_lines
-from minutebook.domain.caller import Caller, Note, Progress, in_call
-from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
-from minutebook.domain.origin import Origin
-from minutebook.domain.writing.drafts import Draft
-from minutebook.models import Models, models_of
-from minutebook.services.search.doubt import RELEVANCE
+from minutebook.config.models import Models, models_of
+from minutebook.memory.search.doubt import RELEVANCE
+from minutebook.record.caller import Caller, Note, Progress, in_call
+from minutebook.record.errors import EmbeddingNotReady, MinutebookError
+from minutebook.record.origin import Origin
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.contracts.knowledge import knowledge
+from minutebook.serve.contracts.lines import as_lines
 
 LIMIT = 10
 """The results of the call whose time and size are measured: what a client gets by default."""

@@ -17,5 +17,5 @@ def __getattr__(name: str) -> object:
     if name in ("open_memory", "open_memory_async"):
         from importlib import import_module
 
-        return getattr(import_module("minutebook.api"), name)
+        return getattr(import_module("minutebook.ask"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

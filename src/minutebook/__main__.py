@@ -33,7 +33,7 @@ def _run(arguments: list[str]) -> None:
     """Pass the invocation to the daemon if it can serve it; else run the command line."""
     request = invocation.read(arguments, os.environ)
     if request is not None and request.wants_daemon:
-        from minutebook.server.daemon import client
+        from minutebook.serve.daemon import client
 
         client.serve(request)
     elif early := invocation.read_early(arguments, os.environ):

@@ -7,67 +7,96 @@ stand in App, those of a feature in a class of its own, which `App.get` makes.
 
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from minutebook.composing import compose_all, service
 from minutebook.config import Settings
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import default_organization
-from minutebook.domain.ids import RandomBits
-from minutebook.domain.policy import rules_of
-from minutebook.domain.records import Memory, Record, TextRecord
+from minutebook.config.models import Models, models_of
+from minutebook.config.places import data_directory, machine_name
+from minutebook.config.stores import locks_of, open_store
 from minutebook.feature import features, loaded
-from minutebook.models import Models, models_of
-from minutebook.places import data_directory, machine_name
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.tokens import Tokens
-from minutebook.services.access.visibility import Clock
-from minutebook.services.embeddings import EMBEDDING_WAIT, Embeddings
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.screening import Screening
-from minutebook.stores import locks_of, open_store
+from minutebook.memory.access.audit import Trail
+from minutebook.memory.access.tokens import Tokens
+from minutebook.memory.access.visibility import Clock
+from minutebook.memory.embeddings import EMBEDDING_WAIT, Embeddings
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.memory.record_screening import Screening
+from minutebook.record.caller import Caller
+from minutebook.record.filters import default_organization
+from minutebook.record.ids import RandomBits
+from minutebook.record.policy import rules_of
+from minutebook.record.records import Memory, Record, TextRecord
+from minutebook.store.disk.filelock import FileLock
 
 if TYPE_CHECKING:
-    from minutebook.services.access.doors import Doors
-    from minutebook.services.background import BackgroundWork
-    from minutebook.services.jobs import JobRuns
-    from minutebook.services.journal.sessions import Sessions
-    from minutebook.services.journal.summaries import Summaries
-    from minutebook.services.knowledge.browsing import Browsing
-    from minutebook.services.knowledge.entities import Entities
-    from minutebook.services.knowledge.id_lookup import IdLookup
-    from minutebook.services.knowledge.links import Links
-    from minutebook.services.knowledge.memories import Memories
-    from minutebook.services.knowledge.mentions import Mentions
-    from minutebook.services.knowledge.similar import SimilarMemories
-    from minutebook.services.knowledge.status import StatusChanges
-    from minutebook.services.knowledge.supersession import Supersession
-    from minutebook.services.knowledge.surroundings import Surroundings
-    from minutebook.services.knowledge.writing import MemoryWriter
-    from minutebook.services.maintenance.database import EngineControl
-    from minutebook.services.maintenance.doctor import Doctor
-    from minutebook.services.maintenance.overview import Overview
-    from minutebook.services.search.combined import CombinedRecall
-    from minutebook.services.search.filtered import FilteredSearch
-    from minutebook.services.search.hit_notes import HitNotes
-    from minutebook.services.search.recall import Recall
-    from minutebook.services.search.sessions import JournalSearch
+    from minutebook.memory.access.doors import Doors
+    from minutebook.memory.background import BackgroundWork
+    from minutebook.memory.jobs import JobRuns
+    from minutebook.memory.journal.sessions import Sessions
+    from minutebook.memory.journal.summaries import Summaries
+    from minutebook.memory.knowledge.browsing import Browsing
+    from minutebook.memory.knowledge.entities import Entities
+    from minutebook.memory.knowledge.id_lookup import IdLookup
+    from minutebook.memory.knowledge.links import Links
+    from minutebook.memory.knowledge.memories import Memories
+    from minutebook.memory.knowledge.mentions import Mentions
+    from minutebook.memory.knowledge.similar import SimilarMemories
+    from minutebook.memory.knowledge.status import StatusChanges
+    from minutebook.memory.knowledge.supersession import Supersession
+    from minutebook.memory.knowledge.surroundings import Surroundings
+    from minutebook.memory.knowledge.writing import MemoryWriter
+    from minutebook.memory.maintenance.database import EngineControl
+    from minutebook.memory.maintenance.doctor import Doctor
+    from minutebook.memory.maintenance.overview import Overview
+    from minutebook.memory.search.combined import CombinedRecall
+    from minutebook.memory.search.filtered import FilteredSearch
+    from minutebook.memory.search.hit_notes import HitNotes
+    from minutebook.memory.search.recall import Recall
+    from minutebook.memory.search.sessions import JournalSearch
 
     AnswerListener = Callable[[Caller, str, str, Sequence[tuple[Record, float]]], None]
 
 
 P = TypeVar("P")
+T = TypeVar("T")
 
 
 def now() -> datetime:
     """Return the present instant, in UTC."""
     return datetime.now(UTC)
+
+
+class service(Generic[T]):  # noqa: N801
+    """A service of an app, composed when it is first asked for, once for all threads."""
+
+    def __init__(self, compose: Callable[[Any], T]) -> None:
+        self._compose = compose
+        self._name = compose.__name__
+
+    def __get__(self, app: Any, owner: type[object]) -> T:
+        """Return the one service of this name."""
+        kept = vars(app)
+        with app.composing:
+            if self._name not in kept:
+                # Found there from now on, before this descriptor.
+                kept[self._name] = self._compose(app)
+        made: T = kept[self._name]
+        return made
+
+
+def service_names(of: type) -> Iterator[str]:
+    """Yield the name of each service that a class composes."""
+    yield from (name for name, value in vars(of).items() if isinstance(value, service))
+
+
+def compose_all(composer: object) -> None:
+    """Compose every service that an object's class has."""
+    for name in service_names(type(composer)):
+        getattr(composer, name)
 
 
 class App:
@@ -128,7 +157,7 @@ class App:
     @service
     def background(self) -> "BackgroundWork":
         """Work without being asked."""
-        from minutebook.services.background import BackgroundWork
+        from minutebook.memory.background import BackgroundWork
 
         jobs = list(chain(*self._made("jobs")))
         return BackgroundWork(
@@ -139,7 +168,7 @@ class App:
     @service
     def job_runs(self) -> "JobRuns":
         """Tell how jobs went."""
-        from minutebook.services.jobs import JobRuns
+        from minutebook.memory.jobs import JobRuns
         from minutebook.store.sql.change_feed import ProgramMarks
 
         return JobRuns(ProgramMarks(self._store.database), machine_name(), self.clock)
@@ -147,49 +176,49 @@ class App:
     @service
     def doors(self) -> "Doors":
         """Tell through which door a record is told."""
-        from minutebook.services.access.doors import Doors
+        from minutebook.memory.access.doors import Doors
 
         return Doors(self._store, self.clock)
 
     @service
     def mentions(self) -> "Mentions":
         """Find the entities that a text names."""
-        from minutebook.services.knowledge.mentions import Mentions
+        from minutebook.memory.knowledge.mentions import Mentions
 
         return Mentions(self._store, self.clock)
 
     @service
     def supersession(self) -> "Supersession":
         """Settle which memory follows which."""
-        from minutebook.services.knowledge.supersession import Supersession
+        from minutebook.memory.knowledge.supersession import Supersession
 
         return Supersession(self._store, self.clock)
 
     @service
     def writer(self) -> "MemoryWriter":
         """Write the changes of memories."""
-        from minutebook.services.knowledge.writing import MemoryWriter
+        from minutebook.memory.knowledge.writing import MemoryWriter
 
         return MemoryWriter(self.infrastructure, self.mentions)
 
     @service
     def links(self) -> "Links":
         """Link memories."""
-        from minutebook.services.knowledge.links import Links
+        from minutebook.memory.knowledge.links import Links
 
         return Links(self.infrastructure)
 
     @service
     def similar(self) -> "SimilarMemories":
         """Find memories that say the same."""
-        from minutebook.services.knowledge.similar import SimilarMemories
+        from minutebook.memory.knowledge.similar import SimilarMemories
 
         return SimilarMemories(self._records, self.embeddings, self.clock)
 
     @service
     def memories(self) -> "Memories":
         """Write, change and read memories."""
-        from minutebook.services.knowledge.memories import Memories
+        from minutebook.memory.knowledge.memories import Memories
 
         return Memories(
             self.infrastructure, self.writer, self.supersession, self.links, self.note_written
@@ -205,56 +234,56 @@ class App:
     @service
     def status(self) -> "StatusChanges":
         """Lock, verify and deprecate memories."""
-        from minutebook.services.knowledge.status import StatusChanges
+        from minutebook.memory.knowledge.status import StatusChanges
 
         return StatusChanges(self.infrastructure, self.writer)
 
     @service
     def entities(self) -> "Entities":
         """Keep entities and their relations."""
-        from minutebook.services.knowledge.entities import Entities
+        from minutebook.memory.knowledge.entities import Entities
 
         return Entities(self.infrastructure, self.mentions)
 
     @service
     def browsing(self) -> "Browsing":
         """Read the parts that belong to a memory."""
-        from minutebook.services.knowledge.browsing import Browsing
+        from minutebook.memory.knowledge.browsing import Browsing
 
         return Browsing(self._records)
 
     @service
     def id_lookup(self) -> "IdLookup":
         """Find records by a part of their id."""
-        from minutebook.services.knowledge.id_lookup import IdLookup
+        from minutebook.memory.knowledge.id_lookup import IdLookup
 
         return IdLookup(self._records)
 
     @service
     def surroundings(self) -> "Surroundings":
         """Read the surroundings of a memory."""
-        from minutebook.services.knowledge.surroundings import Surroundings
+        from minutebook.memory.knowledge.surroundings import Surroundings
 
         return Surroundings(self._records)
 
     @service
     def sessions(self) -> "Sessions":
         """Keep the turns of sessions."""
-        from minutebook.services.journal.sessions import Sessions
+        from minutebook.memory.journal.sessions import Sessions
 
         return Sessions(self.infrastructure)
 
     @service
     def summaries(self) -> "Summaries":
         """Summarize sessions."""
-        from minutebook.services.journal.summaries import Summaries
+        from minutebook.memory.journal.summaries import Summaries
 
         return Summaries(self.infrastructure, self.sessions, self._summarizer)
 
     @service
     def recall(self) -> "Recall":
         """Search memories and decisions."""
-        from minutebook.services.search.recall import Recall
+        from minutebook.memory.search.recall import Recall
 
         texts = [self.get(of) for of in loaded("texts")]
         return Recall(self._records, self.embeddings, self.clock, texts)
@@ -262,9 +291,9 @@ class App:
     @service
     def combined(self) -> "CombinedRecall":
         """Search memories, decisions, sessions and code together."""
-        from minutebook.services.search.combined import CombinedRecall
-        from minutebook.services.search.newest_first import NewestFirst
-        from minutebook.services.search.passages import Passages
+        from minutebook.memory.search.combined import CombinedRecall
+        from minutebook.memory.search.newest_first import NewestFirst
+        from minutebook.memory.search.passages import Passages
 
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
@@ -274,7 +303,7 @@ class App:
     @service
     def hit_notes(self) -> "HitNotes":
         """Ask features for notes on hits."""
-        from minutebook.services.search.hit_notes import HitNotes
+        from minutebook.memory.search.hit_notes import HitNotes
 
         noters = {
             name: each.load(of)(self) for each in features() for name, of in each.on_hits.items()
@@ -284,28 +313,28 @@ class App:
     @service
     def filtered_search(self) -> "FilteredSearch":
         """Search memories that meet conditions."""
-        from minutebook.services.search.filtered import FilteredSearch
+        from minutebook.memory.search.filtered import FilteredSearch
 
         return FilteredSearch(self._records, self.embeddings, self.clock)
 
     @service
     def journal_search(self) -> "JournalSearch":
         """Search sessions."""
-        from minutebook.services.search.sessions import JournalSearch
+        from minutebook.memory.search.sessions import JournalSearch
 
         return JournalSearch(self._records, self.embeddings)
 
     @service
     def database(self) -> "EngineControl":
         """Stop and start the engine."""
-        from minutebook.services.maintenance.database import EngineControl
+        from minutebook.memory.maintenance.database import EngineControl
 
         return EngineControl(self._store, self.embeddings, self.embeddings.notify)
 
     @service
     def doctor(self) -> "Doctor":
         """Check the store, and repair it."""
-        from minutebook.services.maintenance.doctor import Doctor
+        from minutebook.memory.maintenance.doctor import Doctor
 
         checks = list(chain(*self._made("checks")))
         repairs = [partial(repair, self) for repair in loaded("on_repair")]
@@ -318,7 +347,7 @@ class App:
     @service
     def overview(self) -> "Overview":
         """Count the records in the store."""
-        from minutebook.services.maintenance.overview import Overview
+        from minutebook.memory.maintenance.overview import Overview
 
         removals = [partial(removed, self) for removed in loaded("on_reset")]
         return Overview(self.infrastructure, self.supersession, removals)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.api import Minutebook
-from minutebook.api.in_process import InProcess
-from minutebook.domain.origin import Origin
+from minutebook.ask import Minutebook
+from minutebook.ask.in_process import InProcess
+from minutebook.record.origin import Origin
 from tests.world import worlds
 
 if "ADAPTERS" not in os.environ:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.api import Minutebook
+from minutebook.ask import Minutebook
 from tests.adapters.conftest import library
 
 library("anthropic")
@@ -14,10 +14,7 @@ library("anthropic")
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool as OnDisk
 
-from minutebook.adapters.anthropic import (
-    MinutebookAsyncMemoryTool,
-    MinutebookMemoryTool,
-)
+from minutebook.adapters.anthropic import MinutebookAsyncMemoryTool, MinutebookMemoryTool
 
 NOTES = "one\ntwo\nthree\nfour\nfive\nsix\ntwo\n"
 

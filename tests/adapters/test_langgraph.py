@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.api import Minutebook
+from minutebook.ask import Minutebook
 from tests.adapters.conftest import library
 
 library("langgraph")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.folders.test_finding import git, repository, with_commit
+from tests.config.folders.test_finding import git, repository, with_commit
 from tests.terminal import Run
 
 

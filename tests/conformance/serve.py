@@ -10,7 +10,7 @@ import minutebook.features.http.application as mounting
 from minutebook.config import load
 from minutebook.features.http.process import serve
 from minutebook.features.http.requests.hosts import address_given
-from minutebook.server.protocol.server import build_server
+from minutebook.serve.protocol.server import build_server
 from tests.conformance.foreign import extend
 from tests.conformance.hidden import hidden
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.contracts.registry import CONTRACTS
+from minutebook.serve.contracts.registry import CONTRACTS
 from tests.conformance.first_calls import FIRST_CALLS
 from tests.conformance.npm import needs_npm, ran
 

@@ -9,7 +9,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from minutebook.contracts.registry import CONTRACTS
+from minutebook.serve.contracts.registry import CONTRACTS
 from tests.conformance.first_calls import FIRST_CALLS
 from tests.examples import parametrize_in_part
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.contracts.registry import CONTRACTS
+from minutebook.serve.contracts.registry import CONTRACTS
 from tests.conformance.npm import needs_npm
 from tests.conformance.suite import Check, checked, checked_extension, checked_one, findings, known
 

@@ -15,9 +15,9 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.records import Role
-from minutebook.domain.rights.grants import Grant
-from minutebook.server.limits import CONNECTIONS
+from minutebook.record.records import Role
+from minutebook.record.rights.grants import Grant
+from minutebook.serve.limits import CONNECTIONS
 from tests.deploy.test_files import DEPLOY
 from tests.features.http.speaking import BOTH, OWNER, PLAIN, Server, call, initialize, served
 from tests.features.postgres import server as postgres_server

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from minutebook.domain.errors import Fault as OurMistake
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Decision, LedgerMark
+from minutebook.record.errors import Fault as OurMistake
+from minutebook.record.errors import MinutebookError
+from minutebook.record.records import Decision, LedgerMark
 from tests.faults.invariants import Acknowledged, of_app, of_folder
 from tests.faults.use_cases import (
     BEFORE,

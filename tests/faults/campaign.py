@@ -13,7 +13,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from minutebook.disk.atomic_file import replace_file
+from minutebook.store.disk.atomic_file import replace_file
 from tools.reliability_page import RUN_ON
 
 logger = logging.getLogger(__name__)

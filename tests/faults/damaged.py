@@ -16,15 +16,15 @@ from pathlib import Path
 
 from minutebook.app import open_app
 from minutebook.config import load
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Fault, MinutebookError
-from minutebook.domain.json_lines import line_of
-from minutebook.domain.records import CLASSES, Kind, MemoryType, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.search.fusion import Signal
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Fault, MinutebookError
+from minutebook.record.json_lines import line_of
+from minutebook.record.records import CLASSES, Kind, MemoryType, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.record.writing.drafts import Draft
+from minutebook.text.fusion import Signal
 from tests.terminal import typed
 from tests.world import everything
 

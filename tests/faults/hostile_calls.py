@@ -8,7 +8,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from tests.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
+from tests.serve.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
 
 DEEP = "@deep@"
 """Stands for a list in a list and so on, which no encoder here can write."""

@@ -14,10 +14,14 @@ from typing import Any
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings, settings_with
-from minutebook.disk.atomic_file import PART
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import (
+from minutebook.config.places import data_directory
+from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.trail_proof import Proof
+from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.record.caller import Caller
+from minutebook.record.records import (
     Decision,
     Entity,
     Entry,
@@ -31,14 +35,10 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.trust.trail import DONE, ERASE, text_digest
-from minutebook.domain.writing.drafts import Draft
-from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.features.ledger.git.history import read_all
-from minutebook.features.ledger.repositories import Ledgers
-from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.places import data_directory
+from minutebook.record.trust.trail import DONE, ERASE, text_digest
+from minutebook.record.writing.drafts import Draft
+from minutebook.store.disk.atomic_file import PART
+from minutebook.store.disk.filelock import FileLock
 from tests.world import everything
 
 TEXTS: Mapping[type[Record], Callable[[Any], str]] = {

@@ -7,24 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from minutebook.app import open_app
-from minutebook.domain.json_lines import line_of
-from minutebook.domain.records import (
-    CLASSES,
-    CodeChunk,
-    Memory,
-    MemoryType,
-    Role,
-    Summary,
-    Turn,
-)
-from minutebook.domain.rights.grants import Grant
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.code.projects import Projects
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.rows import TidyRows
+from minutebook.record.json_lines import line_of
+from minutebook.record.records import CLASSES, CodeChunk, Memory, MemoryType, Role, Summary, Turn
+from minutebook.record.rights.grants import Grant
+from minutebook.record.writing.drafts import Draft
 from tests.faults import victims
 from tests.faults.invariants import PROBER, Acknowledged, check, violations
 from tests.features.archives.test_archives import headed, turn

@@ -13,28 +13,7 @@ from random import Random
 from typing import TypeAlias, TypeVar
 
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.filters import default_organization
-from minutebook.domain.records import (
-    Decision,
-    DecisionStatus,
-    Entity,
-    Link,
-    Memory,
-    MemoryType,
-    Proposal,
-    ProposalStatus,
-    Record,
-    Relation,
-    Role,
-    Summary,
-    Token,
-    Turn,
-)
-from minutebook.domain.rights.grants import Grant
-from minutebook.domain.writing.drafts import Draft
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
+from minutebook.config.places import data_directory
 from minutebook.features.archives.archive_lines import JOURNAL, OWN, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.copies.backups import store_backups
@@ -54,7 +33,28 @@ from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.places import data_directory
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError
+from minutebook.record.filters import default_organization
+from minutebook.record.records import (
+    Decision,
+    DecisionStatus,
+    Entity,
+    Link,
+    Memory,
+    MemoryType,
+    Proposal,
+    ProposalStatus,
+    Record,
+    Relation,
+    Role,
+    Summary,
+    Token,
+    Turn,
+)
+from minutebook.record.rights.grants import Grant
+from minutebook.record.writing.drafts import Draft
+from minutebook.record.writing.source_drafts import MemoryDraft, SourcePlace
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import SECRET, draft
 from tests.features.sync.joined_machines import Machines

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.api import Minutebook, open_memory
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.instants import is_ahead
-from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Record, Status
-from minutebook.domain.trust.doors import Voice
+from minutebook.ask import Minutebook, open_memory
 from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.archives import Archives
 from minutebook.features.hooks.contexts import HookContexts
+from minutebook.record.errors import MinutebookError
+from minutebook.record.instants import is_ahead
+from minutebook.record.records import CLASSES, Decision, Entry, Kind, Memory, Record, Status
+from minutebook.record.trust.doors import Voice
+from minutebook.serve.contracts.registry import CONTRACTS
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.hostile.doors import PERSON, context
 from tests.faults.hostile.exits import COMMANDS, FORMS, PAGES

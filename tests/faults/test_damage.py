@@ -16,13 +16,13 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.record.writing.drafts import Draft
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.damaged import LIMITS, OWNER
 

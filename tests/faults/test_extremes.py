@@ -10,12 +10,12 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Kind, Memory, MemoryType, Relation, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
+from minutebook.record.caller import Caller
+from minutebook.record.records import Kind, Memory, MemoryType, Relation, Role
+from minutebook.record.writing.drafts import Draft
 from minutebook.store.file_locks import FileLocks
 from tests.faults.campaign import chance, rounds
 from tests.faults.invariants import Acknowledged, check, of_app

@@ -27,10 +27,10 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Role
-from minutebook.server.limits import CONNECTIONS
+from minutebook.record.caller import Caller
+from minutebook.record.records import Role
+from minutebook.serve.contracts.knowledge import knowledge
+from minutebook.serve.limits import CONNECTIONS
 from tests.faults.campaign import LONG, report, rounds
 from tests.faults.floods import ARE_REFUSED, AT_ONCE, KINDS, Target, Wire, message, words
 from tests.features.http.speaking import Server, served, token

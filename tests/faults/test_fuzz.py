@@ -14,14 +14,14 @@ from typing import Any
 import apsw
 import pytest
 
-from minutebook.domain.records import Kind, Record
+from minutebook.record.records import Kind, Record
 from tests.faults import hostile_calls
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.isolation.house import Kept
 from tests.faults.isolation.oracle import Key
 from tests.features.http.speaking import SINGLE, Server, served
 from tests.line_client import LineClient
-from tests.server.stdio.speaking import serving
+from tests.serve.stdio.speaking import serving
 from tests.world import wait_until
 
 SIDES = (("knowledge", "catalog", "ledger", "journal"), ("governance",))

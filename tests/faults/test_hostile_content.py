@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.policy import Redact
+from minutebook.record.policy import Redact
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.hostile.doors import DOORS, Door
 from tests.faults.hostile.exits import Exits, Wrong, log_lines

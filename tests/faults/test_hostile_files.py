@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from tests.faults.campaign import report
 from tests.faults.hostile.exits import STEERS, STYLE
 from tests.faults.hostile.house import Answer, House, house

@@ -8,8 +8,8 @@ from typing import TypeVar
 import pytest
 
 from minutebook.config import settings_with
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.records import (
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.record.records import (
     SYSTEM_ORGANIZATION,
     Decision,
     Entry,
@@ -22,9 +22,9 @@ from minutebook.domain.records import (
     Token,
     Turn,
 )
-from minutebook.domain.rights.grants import Grant
-from minutebook.domain.writing.drafts import Draft
-from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.record.rights.grants import Grant
+from minutebook.record.writing.drafts import Draft
+from minutebook.store.disk.filelock import FileLock
 from tests.faults.invariants import PROBER, Acknowledged, check, of_app, of_folder, violations
 from tests.features.archives.test_archives import ADMIN
 from tests.features.ledger.decided import PERSON, draft

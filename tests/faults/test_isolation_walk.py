@@ -6,10 +6,10 @@ from statistics import median
 
 import pytest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Link, Record
-from minutebook.services.access import visibility
-from minutebook.services.access.audit import Trail
+from minutebook.memory.access import visibility
+from minutebook.memory.access.audit import Trail
+from minutebook.record.filters import Filter
+from minutebook.record.records import Link, Record
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.isolation.acts import REST
 from tests.faults.isolation.house import ACME, ONE, OPENED, TWO, visitors

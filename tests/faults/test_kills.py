@@ -14,13 +14,13 @@ from random import Random
 
 import pytest
 
-from minutebook.domain.records import Memory
+from minutebook.record.records import Memory
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.invariants import Acknowledged, check
 from tests.faults.kill_cases import CASES, Case
 from tests.faults.victims import told
 from tests.line_client import tool_call
-from tests.server.daemon.test_process import house_in
+from tests.serve.daemon.test_process import house_in
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from minutebook.features.sync.machines import _Exchange
-from minutebook.services.access.audit import Trail
+from minutebook.memory.access.audit import Trail
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.machine_walk import ACTS, walked
 from tests.faults.put_back_walk import PUT_BACK

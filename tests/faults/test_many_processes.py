@@ -23,12 +23,12 @@ import apsw
 import pytest
 
 from benchmarks import peers
-from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Relation, Turn
+from minutebook.record.records import Decision, Entity, Memory, Proposal, Record, Relation, Turn
 from minutebook.store.sqlite import schema
 from tests.faults.campaign import LONG, report, rounds
 from tests.faults.invariants import Acknowledged, check
 from tests.line_client import LineClient
-from tests.server.daemon.test_process import House, house_in
+from tests.serve.daemon.test_process import House, house_in
 from tests.world import bare, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

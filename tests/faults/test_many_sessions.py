@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from minutebook.domain.records import Role
-from minutebook.server.limits import SESSIONS, WATCHED_RESOURCES, quota_of
+from minutebook.record.records import Role
+from minutebook.serve.limits import SESSIONS, WATCHED_RESOURCES, quota_of
 from tests.faults.campaign import report, rounds
 from tests.features.http.speaking import (
     BOTH,

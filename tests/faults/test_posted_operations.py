@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from minutebook import __version__
+from minutebook.ask.table import operations
 from minutebook.invocation import Invocation
-from minutebook.operations.table import operations
-from minutebook.server.daemon import client
-from minutebook.server.daemon.rendezvous import daemon_address
+from minutebook.serve.daemon import client
+from minutebook.serve.daemon.rendezvous import daemon_address
 from tests.faults.campaign import chance, report, rounds
 from tests.features.http.speaking import PLAIN, serving
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from minutebook import stores
 from minutebook.app import open_app
-from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import StoreBusy
-from minutebook.domain.records import Entity, Memory, MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.config import settings_with, stores
 from minutebook.features.postgres.store import PostgresStore
+from minutebook.record.caller import Caller
+from minutebook.record.errors import StoreBusy
+from minutebook.record.records import Entity, Memory, MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from minutebook.store.file_locks import FileLocks
 from tests.faults.invariants import Acknowledged, check
 from tests.features.postgres.engine import PostgresEngine
@@ -32,8 +31,8 @@ IN_A_TRANSACTION = """
 import sys
 from pathlib import Path
 from minutebook.store.file_locks import FileLocks
-from minutebook.domain.records import Kind
-from minutebook.services.access.audit import Trail
+from minutebook.record.records import Kind
+from minutebook.memory.access.audit import Trail
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import entity
 from tests.faults.test_sleep import ANA
@@ -55,7 +54,7 @@ print("kept", flush=True)
 
 WITH_A_LEASE = """
 import sys
-from minutebook.domain.errors import StoreBusy
+from minutebook.record.errors import StoreBusy
 from minutebook.store.leases import LeaseLocks
 from minutebook.features.postgres.store import PostgresStore
 from tests.store.samples import entity

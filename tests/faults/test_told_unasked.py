@@ -6,17 +6,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
 
-from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.errors import Conflict, Refused
-from minutebook.domain.policy import PROTECTED_TYPES
-from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel, Status
-from minutebook.domain.trust.doors import LASTING_TYPES
-from minutebook.domain.writing.drafts import Draft
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.services.access.doors import TOLD_TYPES
+from minutebook.memory.access.doors import TOLD_TYPES
+from minutebook.record.caller import Caller, FolderScope
+from minutebook.record.errors import Conflict, Refused
+from minutebook.record.policy import PROTECTED_TYPES
+from minutebook.record.records import Memory, MemoryType, Role, ScopeLevel, Status
+from minutebook.record.trust.doors import LASTING_TYPES
+from minutebook.record.writing.drafts import Draft
+from minutebook.record.writing.source_drafts import MemoryDraft, SourcePlace
 from tests.faults.campaign import chance, report, rounds
 from tests.world import Opener, World, everything, ready
 

@@ -10,9 +10,9 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Memory, MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.record.caller import Caller
+from minutebook.record.records import Memory, MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.terminal import typed
 from tests.world import everything
 

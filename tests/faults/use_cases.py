@@ -13,16 +13,8 @@ import apsw
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings, settings_with
-from minutebook.disk.keys import place_of
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import NotFound
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.listed import Direction
-from minutebook.domain.records import Kind, MemoryType, Record, Role
-from minutebook.domain.rights.grants import Grant
-from minutebook.domain.sources import TEXTS
-from minutebook.domain.writing.drafts import Draft
-from minutebook.embedding import Embedding
+from minutebook.config.models import models_of
+from minutebook.config.places import data_directory
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.copies.backups import store_backups
@@ -51,14 +43,22 @@ from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import FolderRemote
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.looking.rounds import Rounds
-from minutebook.models import models_of
-from minutebook.places import data_directory
-from minutebook.services.search.recall import WHAT_HOLDS
+from minutebook.memory.search.recall import WHAT_HOLDS
+from minutebook.model import Embedding
+from minutebook.record.caller import Caller
+from minutebook.record.errors import NotFound
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.listed import Direction
+from minutebook.record.records import Kind, MemoryType, Record, Role
+from minutebook.record.rights.grants import Grant
+from minutebook.record.sources import TEXTS
+from minutebook.record.writing.drafts import Draft
+from minutebook.store.disk.keys import place_of
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import key_id_of
 from tests.features.ledger.decided import SECRET, draft
+from tests.memory.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
 from tests.scoped import BEARER, Given, Population
-from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
 from tests.store.next_format import next_format
 from tests.world import Clock, DatabaseReader, StoreReader, ready, worlds
 

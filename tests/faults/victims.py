@@ -11,8 +11,14 @@ from itertools import cycle
 from pathlib import Path
 
 from minutebook.app import App, open_app
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import (
+from minutebook.config.models import models_of
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.looking.rounds import Rounds
+from minutebook.record.caller import Caller
+from minutebook.record.records import (
     Decision,
     Entity,
     Memory,
@@ -24,15 +30,9 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.writing.drafts import Draft
-from minutebook.domain.writing.turns import Session
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.proposals import Proposals
-from minutebook.features.ledger.repositories import Ledgers
-from minutebook.features.tidying.inbox import Inbox
-from minutebook.features.tidying.looking.rounds import Rounds
-from minutebook.models import models_of
-from minutebook.search.fusion import Signal
+from minutebook.record.writing.drafts import Draft
+from minutebook.record.writing.turns import Session
+from minutebook.text.fusion import Signal
 from tests.faults.invariants import Acknowledged
 from tests.features.ledger.decided import draft
 from tests.homes import settings_at

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from benchmarks.finding.datasets import read, sampled
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import MemoryType
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import MemoryType
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from benchmarks.finding import datasets, report, runs
 from benchmarks.finding.__main__ import finding
 from minutebook.config import load, settings_with
-from minutebook.embedding import Embedding
+from minutebook.model import Embedding
 from tests.finding.test_datasets import CHANGED, LINES, written
 
 Measured = tuple[runs.Run, dict[str, Any]]

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from minutebook import __version__
-from minutebook.contracts.announced import SKILL_FILE
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.served import agent_tools
+from minutebook.serve.contracts.announced import SKILL_FILE
 from tests.test_guides import ROOT, parsed
 from tools.packages.archives import write_zip
 from tools.packages.extensions import EXTENSIONS, PORTABLE, Files, commands, server

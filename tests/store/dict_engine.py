@@ -11,14 +11,14 @@ from typing import cast
 
 import numpy as np
 
-from minutebook.domain.errors import InvalidInput, NotFound, StoreClosed
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Version
-from minutebook.search.text import TextQuery, terms
-from minutebook.search.text import words as words_of
+from minutebook.record.errors import InvalidInput, NotFound, StoreClosed
+from minutebook.record.filters import Filter
+from minutebook.record.records import Edge, Entity, Kind, Record, TextRecord, Version
 from minutebook.store.protocol import Tended
 from minutebook.store.transaction_names import TransactionNames, check_in_snapshot
 from minutebook.store.values import Candidate, Change, Group, R, T, Tie, Vectors, VectorSpace
+from minutebook.text.words import TextQuery, terms
+from minutebook.text.words import words as words_of
 from tests.store import lexical
 from tests.store.engine import Engine
 

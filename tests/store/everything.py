@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     CLASSES,
     TEXT_CLASSES,
     Entity,
@@ -14,8 +14,8 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
-from minutebook.search.text import parse_query
 from minutebook.store.protocol import Tended
+from minutebook.text.words import parse_query
 from tests.store import samples
 
 ACME = Filter(organization="acme")

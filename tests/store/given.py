@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import (
+from minutebook.record.filters import Filter
+from minutebook.record.origin import Origin
+from minutebook.record.records import (
     Authorship,
     Category,
     CodeChunk,

@@ -7,7 +7,7 @@ document frequency of Lucene, which is above 0 for whatever is found.
 from collections.abc import Mapping, Sequence
 from math import fsum, log
 
-from minutebook.search.text import TextQuery
+from minutebook.text.words import TextQuery
 
 K1 = 1.2
 B = 0.75

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     CodeChunk,
     Decision,
     Entity,
@@ -35,9 +35,9 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.search.text import parse_query, words
 from minutebook.store.protocol import Store
 from minutebook.store.values import VectorSpace
+from minutebook.text.words import parse_query, words
 from tests.store import given as drawn
 from tests.store.dict_engine import DictStore
 from tests.store.engine import Engine

@@ -11,8 +11,8 @@ from typing import ClassVar
 import pytest
 from hypothesis import HealthCheck, settings
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Record
+from minutebook.record.filters import Filter
+from minutebook.record.records import Record
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Candidate
 from tests.examples import examples

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from minutebook.domain.errors import StoreBusy
+from minutebook.record.errors import StoreBusy
 from minutebook.store.leases import LeaseLocks, LeaseRows
 from tests.world import wait_until
 

@@ -11,9 +11,9 @@ from typing import ClassVar, cast
 
 import pytest
 
-from minutebook.domain.records import Entry, Head, Memory, Version
-from minutebook.domain.trust import trail
-from minutebook.search.text import parse_query
+from minutebook.record.records import Entry, Head, Memory, Version
+from minutebook.record.trust import trail
+from minutebook.text.words import parse_query
 from tests.store.engine import Engine
 from tests.store.samples import SPACES
 from tests.store.small_index import small_index

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import InvalidInput, StoreClosed, StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.record.errors import InvalidInput, StoreClosed, StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     Decision,
     Entity,
     Entry,
@@ -23,8 +23,8 @@ from minutebook.domain.records import (
     Relation,
     Version,
 )
-from minutebook.search.text import parse_query
 from minutebook.store.protocol import Tended
+from minutebook.text.words import parse_query
 from tests.store import given as drawn
 from tests.store.promises import (
     ACME,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import InvalidInput, NotFound
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.record.errors import InvalidInput, NotFound
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     CLASSES,
     Decision,
     Entity,
@@ -26,9 +26,9 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.search.text import TextQuery, parse_query, terms, words
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Tie, VectorSpace
+from minutebook.text.words import TextQuery, parse_query, terms, words
 from tests.store import given as drawn
 from tests.store import lexical
 from tests.store.promises import (

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minutebook.domain.records import (
+from minutebook.record.records import (
     Authorship,
     Category,
     CodeChunk,

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minutebook.domain.errors import StoreDamaged
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.search.late_interaction import FORM, TokenStates
+from minutebook.record.errors import StoreDamaged
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
+from minutebook.text.late_interaction import FORM, TokenStates
 from tests.packed import packed_of
 from tests.store.engine import Engine, engine_named
 from tests.store.samples import SPACES, memory

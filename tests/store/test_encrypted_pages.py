@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.disk.encryption import Key
 from minutebook.features.erasure.encrypted_pages import PagesUnreadable, log_pages, pages
+from minutebook.store.disk.encryption import Key
 from minutebook.store.sqlite.encryption import connect
 
 PAGE = 4096

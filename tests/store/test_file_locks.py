@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.record.errors import StoreBusy, StoreError
 from minutebook.store.file_locks import FileLocks
 
 HOLD = """

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import StoreError, StoreTooNew
-from minutebook.domain.records import Memory, Record
 from minutebook.features.postgres import schema as postgres_schema
-from minutebook.search.text import parse_query
+from minutebook.record.errors import StoreError, StoreTooNew
+from minutebook.record.records import Memory, Record
 from minutebook.store.protocol import Tended
 from minutebook.store.sqlite import schema as sqlite_schema
+from minutebook.text.words import parse_query
 from tests.features.postgres.engine import PostgresEngine
 from tests.store.engine import Engine
 from tests.store.everything import one_of_each, write_everything

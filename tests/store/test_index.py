@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
-from minutebook.search.text import parse_query
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.view import IndexView
 from minutebook.store.sql.index_source import WORDS
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.values import VectorSpace
+from minutebook.text.words import parse_query
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.store.samples import INSTANTS, memory
 from tests.store.small_index import make

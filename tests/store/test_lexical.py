@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.text import TextQuery, parse_query, terms
+from minutebook.text.words import TextQuery, parse_query, terms
 from tests.store.lexical import bm25, idf, rank
 
 TOKEN_SIGNS = "".join(sign for sign in string.punctuation if sign not in "\"'")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import StoreTooNew
-from minutebook.domain.records import Kind, Memory
+from minutebook.record.errors import StoreTooNew
+from minutebook.record.records import Kind, Memory
 from minutebook.store.protocol import Tended
 from minutebook.store.sql import side_tables
 from minutebook.store.sql.side_tables import SideTable, SideTables

@@ -5,10 +5,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Memory, Turn
-from minutebook.search.text import ANALYSIS, analysis_by, parse_query
+from minutebook.record.filters import Filter
+from minutebook.record.records import Entity, Memory, Turn
 from minutebook.store.sqlite import SqliteStore, text_analysis, texts
+from minutebook.text.words import ANALYSIS, analysis_by, parse_query
 from tests.store.samples import entity, memory, turn
 from tests.world import wait_until
 

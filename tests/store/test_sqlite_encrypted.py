@@ -9,14 +9,14 @@ import apsw
 import numpy as np
 import pytest
 
-from minutebook.disk.encryption import Key
-from minutebook.domain.errors import EncryptionKeyMissing, StoreBusy, StoreDamaged, StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
-from minutebook.search.text import parse_query
+from minutebook.record.errors import EncryptionKeyMissing, StoreBusy, StoreDamaged, StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
+from minutebook.store.disk.encryption import Key
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import copied_with_key, key_id_of
 from minutebook.store.values import VectorSpace
+from minutebook.text.words import parse_query
 from tests.store.conformance import StoreConformance
 from tests.store.samples import memory
 from tests.store.small_index import small_index

@@ -14,22 +14,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from minutebook.disk.filelock import FileLock, queue_of
-from minutebook.domain.errors import (
-    InvalidInput,
-    StoreBusy,
-    StoreClosed,
-    StoreDamaged,
-    StoreError,
-)
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Link, Memory
-from minutebook.search.text import parse_query, terms
+from minutebook.record.errors import InvalidInput, StoreBusy, StoreClosed, StoreDamaged, StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.records import Link, Memory
+from minutebook.store.disk.filelock import FileLock, queue_of
 from minutebook.store.sql.tables import ALL_TABLES
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.errors import fault_of
 from minutebook.store.sqlite.missing_database import lock_of
 from minutebook.store.values import VectorSpace
+from minutebook.text.words import parse_query, terms
 from tests.store.given import anything
 from tests.store.samples import SPACES, edge, entity, memory
 from tests.store.small_index import small_index

@@ -11,8 +11,8 @@ from random import Random
 import apsw
 import pytest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from minutebook.store.sqlite import SqliteStore, log_damage
 from minutebook.store.sqlite.encryption import connect
 from tests.store.samples import memory

@@ -8,11 +8,11 @@ from threading import Thread
 import apsw
 import pytest
 
-from minutebook.domain.errors import StoreClosed
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
-from minutebook.search.text import parse_query
+from minutebook.record.errors import StoreClosed
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from minutebook.store.sqlite import SqliteStore
+from minutebook.text.words import parse_query
 from tests.store.samples import memory
 from tests.store.sqlite_engine import SqliteEngine
 

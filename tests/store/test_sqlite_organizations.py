@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import pytest
 
-from minutebook.domain.records import CLASSES
+from minutebook.record.records import CLASSES
 from minutebook.store.sql.tables import ALL_TABLES
 from minutebook.store.sqlite import SqliteStore
 from tests.store.everything import ask_everything, one_of_each, write_everything

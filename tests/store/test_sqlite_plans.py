@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     Category,
     CodeChunk,
     Decision,
@@ -26,8 +26,8 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.search.text import parse_query
 from minutebook.store.sqlite import SqliteStore
+from minutebook.text.words import parse_query
 from tests.store.samples import (
     INSTANTS,
     SPACES,

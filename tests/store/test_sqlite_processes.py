@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import Memory
+from minutebook.record.errors import StoreError
+from minutebook.record.records import Memory
 from minutebook.store.sqlite import SqliteStore
 from tests.store.promises_of_processes import ProcessPromises
 from tests.store.samples import memory

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
-from minutebook.search.text import TextQuery
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from minutebook.store.sidecar import sizes, words
 from minutebook.store.sidecar.block import ALWAYS, NEVER, block_of, cut, merged
 from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.sidecar.words import Postings
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.values import Candidate
+from minutebook.text.words import TextQuery
 from tests.store.samples import memory
 from tests.store.small_index import make
 from tests.world import wait_until

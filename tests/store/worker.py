@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Head, Kind, Memory, Role
-from minutebook.domain.trust import trail
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.records import Head, Kind, Memory, Role
+from minutebook.record.trust import trail
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Vectors
 from tests.store.engine import engine_named

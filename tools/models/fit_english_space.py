@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import public_sets
-from minutebook.domain.errors import InvalidInput
-from minutebook.embedding.protocol import unit
 from minutebook.features.models.built_in import builtin
 from minutebook.features.models.built_in.english import EnglishModel
 from minutebook.features.models.built_in.model_files import Floats
-from minutebook.search.text import languages_of
+from minutebook.model.protocol import unit
+from minutebook.record.errors import InvalidInput
+from minutebook.text.words import languages_of
 
 SEED = 0
 MOST = 130_000

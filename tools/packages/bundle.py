@@ -11,8 +11,8 @@ from typing import Any
 
 import tomlkit
 
-from minutebook.contracts.registry import opened
 from minutebook.features.install.served import agent_tools, default_options
+from minutebook.serve.contracts.registry import opened
 from tools.packages.extensions import Files, arguments
 from tools.packages.facts import Facts
 from tools.packages.requirements import Requirement

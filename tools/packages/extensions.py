@@ -11,9 +11,9 @@ import tomlkit
 import yaml
 
 from minutebook.config import option_of
-from minutebook.contracts.announced import SKILL_FILE
 from minutebook.features.install.hooks import HOOKS
 from minutebook.features.install.served import agent_tools, default_options
+from minutebook.serve.contracts.announced import SKILL_FILE
 from tools.packages.facts import Facts
 
 Files = dict[str, bytes]

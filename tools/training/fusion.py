@@ -16,11 +16,11 @@ from benchmarks.finding import datasets, runs
 from benchmarks.finding.metrics import interval, score
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import Settings
-from minutebook.embedding.protocol import Embedded
 from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.features.models.built_in.model_files import Floats
-from minutebook.search.late_interaction import Signs, signs_of
+from minutebook.model.protocol import Embedded
+from minutebook.text.late_interaction import Signs, signs_of
 from tools.training.residual import Residual
 
 SETS: Mapping[Path, tuple[str, int]] = {

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.features.models.built_in.builtin import MEAN_STATE
-from minutebook.search.late_interaction import Question, TokenStates
+from minutebook.text.late_interaction import Question, TokenStates
 from tests.packed import packed_of
 from tools.training.states import Asked, Shard
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minutebook.search.binary_codes import rotated
+from minutebook.text.binary_codes import rotated
 from tools.training.judging import MEAN, Judge, unchanged
 from tools.training.residual import Adam, Batch, Objective, Residual, Tokens, loss, unit
 from tools.training.states import Asked, Shard

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from minutebook.features.models.built_in.model_files import dequantise
-from minutebook.search.calibration import ABOUT_MIDDLE, ABOUT_SLOPE
+from minutebook.text.calibration import ABOUT_MIDDLE, ABOUT_SLOPE
 from tools.models.derive import MULTILINGUAL
 from tools.models.graph import Weights
 from tools.training.judging import MEAN

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.search.calibration import ABOUT_MIDDLE, ABOUT_SLOPE
-from minutebook.search.late_interaction import EXPONENT, PRIOR, TOKENS_OF_A_TEXT
+from minutebook.text.calibration import ABOUT_MIDDLE, ABOUT_SLOPE
+from minutebook.text.late_interaction import EXPONENT, PRIOR, TOKENS_OF_A_TEXT
 
 Floats = NDArray[np.floating[Any]]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from minutebook.features.models.built_in import builtin
-from minutebook.search.late_interaction import Question, TokenStates
+from minutebook.text.late_interaction import Question, TokenStates
 from tests.packed import packed_of
 from tools.training.judging import MEAN
 from tools.training.sources import Pool, Source, usable

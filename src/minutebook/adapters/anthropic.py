@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from minutebook.adapters.extras import needing
-from minutebook.api import Memory, Minutebook, MinutebookError, NotFound
+from minutebook.ask import Memory, Minutebook, MinutebookError, NotFound
 
 with needing("anthropic", "anthropic"):
     from anthropic.lib.tools import (

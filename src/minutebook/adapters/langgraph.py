@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from minutebook.adapters.extras import needing
-from minutebook.api import Memory, Minutebook, NotFound
+from minutebook.ask import Memory, Minutebook, NotFound
 
 with needing("langgraph", "langgraph"):
     from langgraph.store.base import (

@@ -10,9 +10,9 @@ import click
 
 from minutebook.cli.opening import scope_here, server_named
 from minutebook.cli.terminal import one_of
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.records import MemoryType, ScopeLevel, Status
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.records import MemoryType, ScopeLevel, Status
 
 _SPAN = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from minutebook.ask.memories import MOST_SHOWN, named_by_part
+from minutebook.ask.memories import NamedRecord as NamedRecord
 from minutebook.cli.printing import short, warn
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.ids import id_of, ledger_id_of
-from minutebook.domain.reason import Word
-from minutebook.domain.records import Kind
-from minutebook.operations.memories import MOST_SHOWN, named_by_part
-from minutebook.operations.memories import NamedRecord as NamedRecord
+from minutebook.record.errors import InvalidInput
+from minutebook.record.ids import id_of, ledger_id_of
+from minutebook.record.reason import Word
+from minutebook.record.records import Kind
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
+    from minutebook.ask.connection import Operating
 
 _DECIDED = (Kind.DECISION, Kind.PROPOSAL)
 

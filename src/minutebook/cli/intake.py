@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from minutebook.cli.terminal import counted
-from minutebook.services.intake import IntakeReport, Outcome
+from minutebook.memory.intake import IntakeReport, Outcome
 
 _LISTED = 20
 """Reasons that are printed for records left out; `--json` has all that are kept."""

@@ -10,18 +10,18 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import warn
-from minutebook.domain.caller import Caller, FolderScope, in_call
-from minutebook.domain.errors import EmbeddingError, InvalidInput, StoreError
-from minutebook.domain.origin import Origin
 from minutebook.invocation import TOKEN_VARIABLE, Invocation, environment, working_directory
+from minutebook.record.caller import Caller, FolderScope, in_call
+from minutebook.record.errors import EmbeddingError, InvalidInput, StoreError
+from minutebook.record.origin import Origin
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from minutebook.api.connection import Operating
-    from minutebook.api.over_http import OverHttp
-    from minutebook.api.over_socket import OverSocket
     from minutebook.app import App
+    from minutebook.ask.connection import Operating
+    from minutebook.ask.over_http import OverHttp
+    from minutebook.ask.over_socket import OverSocket
     from minutebook.config import Settings
 
     OpenHere = Callable[[dict[str, str]], AbstractContextManager[tuple[App, Caller]]]
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TIMEOUT = 300.0
 """Seconds that an operation on a server may take; to summarize long sessions takes some time."""
 
-SERVER, CONNECTION = "minutebook.server", "minutebook.connection"
+SERVER, CONNECTION = "minutebook.serve", "minutebook.connection"
 """The keys in click's `meta` of the server that was named, and of what does the command's operations."""
 
 
@@ -55,7 +55,7 @@ def server_named() -> Server | None:
 
 def connected_to(server: Server) -> "OverHttp":
     """Return a server as an `Operating`. Raises InvalidInput for an invalid address or token."""
-    from minutebook.api.over_http import OverHttp
+    from minutebook.ask.over_http import OverHttp
 
     origin = Origin(client="minutebook", version=__version__)
     return OverHttp(server.url, server.token, TIMEOUT, origin)
@@ -78,7 +78,7 @@ def daemon_of(
 
     `otherwise` opens another way for what only reads, should the daemon end meanwhile.
     """
-    from minutebook.api.over_socket import connect
+    from minutebook.ask.over_socket import connect
 
     invocation = Invocation(options, (), environment())
     return connect(invocation, otherwise) if invocation.wants_daemon else None
@@ -89,8 +89,8 @@ def start_daemon(options: dict[str, str]) -> None:
 
     Raises ClickException if there can be none.
     """
-    from minutebook.server.daemon import client
-    from minutebook.server.daemon.rendezvous import daemon_address
+    from minutebook.serve.daemon import client
+    from minutebook.serve.daemon.rendezvous import daemon_address
 
     invocation = Invocation(options, (), environment())
     try:
@@ -133,7 +133,7 @@ def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Oper
     with ExitStack() as stack:
 
         def here() -> "Operating":
-            from minutebook.api.opening import Here
+            from minutebook.ask.opening import Here
 
             return Here(*stack.enter_context(open_here(options)))
 
@@ -165,9 +165,9 @@ def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     import getpass
 
     from minutebook.app import open_app
-    from minutebook.embedding.service import until_loaded
-    from minutebook.server.logs import log_to_stderr
-    from minutebook.whereabouts import at_work
+    from minutebook.config.whereabouts import at_work
+    from minutebook.model.service import until_loaded
+    from minutebook.serve.logs import log_to_stderr
 
     settings = settings_of(options)
     log_to_stderr(settings)
@@ -193,7 +193,7 @@ def is_begun(settings: "Settings") -> bool:
     """Tell whether there is a store. Raises StoreError if there was one, which is lost."""
     if settings.store is not None or settings.database.exists():
         return True
-    from minutebook.stores import check_not_lost
+    from minutebook.config.stores import check_not_lost
 
     check_not_lost(settings)
     return False
@@ -218,7 +218,7 @@ def scope_here(options: dict[str, str]) -> FolderScope | None:
     if server_named() is not None or asked.value("scope_from_folder", "off") == "off":
         # Without the settings, whose import every search would wait for.
         return None
-    from minutebook.whereabouts import folder_scope
+    from minutebook.config.whereabouts import folder_scope
 
     return folder_scope(settings_of(options), Path.cwd())
 

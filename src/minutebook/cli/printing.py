@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
-from minutebook.domain.control_characters import escaped, escaped_in_json
-from minutebook.domain.errors import (
+from minutebook.record.control_characters import escaped, escaped_in_json
+from minutebook.record.errors import (
     Decided,
     EmbeddingNotReady,
     Locked,
@@ -24,8 +24,8 @@ from minutebook.domain.errors import (
     NotFound,
     Refused,
 )
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Memory, Record
+from minutebook.record.origin import Origin
+from minutebook.record.records import Memory, Record
 
 _LISTS = {
     "memory": "list",

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import click
 
 from minutebook.cli.printing import short, warn
-from minutebook.domain.caller import Progress
-from minutebook.domain.control_characters import escaped
 from minutebook.invocation import INTERRUPTED
+from minutebook.record.caller import Progress
+from minutebook.record.control_characters import escaped
 
 _STEPS = 1000
 

@@ -14,11 +14,6 @@ from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
 from minutebook.cli.keyboard import stdin_text, take_whole_characters
 from minutebook.cli.opening import CONNECTION, server_named
 from minutebook.cli.printing import sentence, short, style, warn
-from minutebook.domain.control_characters import escaped, is_blank
-from minutebook.domain.errors import InvalidInput, MinutebookError, Refused
-from minutebook.domain.origin import Origin, as_name
-from minutebook.domain.reason import count_of, must_be_one_of
-from minutebook.domain.records import Entry, Kind, Memory, TextRecord, Turn
 from minutebook.invocation import (
     FLAGS,
     IDENTITY,
@@ -29,9 +24,14 @@ from minutebook.invocation import (
     absolute,
     environment,
 )
+from minutebook.record.control_characters import escaped, is_blank
+from minutebook.record.errors import InvalidInput, MinutebookError, Refused
+from minutebook.record.origin import Origin, as_name
+from minutebook.record.reason import count_of, must_be_one_of
+from minutebook.record.records import Entry, Kind, Memory, TextRecord, Turn
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
+    from minutebook.ask.connection import Operating
 
 
 F = TypeVar("F", bound=Callable[..., Any])

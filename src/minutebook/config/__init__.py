@@ -5,14 +5,7 @@ else `config.toml` in the data directory, else its default. A relative path is o
 that file, or on the command line and in the environment from where the process was started.
 """
 
-from minutebook.config.loading import (
-    Stated,
-    check_setting,
-    load,
-    option_of,
-    stated,
-    variable_of,
-)
+from minutebook.config.loading import Stated, check_setting, load, option_of, stated, variable_of
 from minutebook.config.settings import Settings, all_settings, settings_with, subjects
 from minutebook.invocation import environment
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import Reason
-from minutebook.domain.rights.roots import NamedRoots
 from minutebook.invocation import KEY_FILE, KEYRING, absolute, path_from
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import Reason
+from minutebook.record.rights.roots import NamedRoots
 
 Parse = Callable[[Any, str], Any]
 """Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""

@@ -17,11 +17,11 @@ from minutebook.config.subjects import (
     ProcessSettings,
     StoreSettings,
 )
-from minutebook.domain.caller import ANYBODY, Call, Caller
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Role
 from minutebook.feature import loaded
 from minutebook.invocation import DATABASE
+from minutebook.record.caller import ANYBODY, Call, Caller
+from minutebook.record.origin import Origin
+from minutebook.record.records import Role
 
 P = TypeVar("P", bound="Settings")
 

@@ -19,12 +19,12 @@ from minutebook.config.kinds import (
     path_or_name,
     setting,
 )
-from minutebook.domain.caller import ANYBODY
-from minutebook.domain.policy import Policy, Redact
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Role
-from minutebook.domain.sources import TEXTS, Source
 from minutebook.feature import engines
+from minutebook.record.caller import ANYBODY
+from minutebook.record.policy import Policy, Redact
+from minutebook.record.reason import Reason
+from minutebook.record.records import Role
+from minutebook.record.sources import TEXTS, Source
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.errors import StoreBusy, StoreError
-from minutebook.domain.reason import of_system
+from minutebook.record.errors import StoreBusy, StoreError
+from minutebook.record.reason import of_system
+from minutebook.store.disk.filelock import FileLock
 
 
 class HeldFile:

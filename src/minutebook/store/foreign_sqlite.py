@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import apsw
 
-from minutebook.domain.errors import StoreError
+from minutebook.record.errors import StoreError
 
 LONGEST_VALUE = 16 * 2**20
 """Bytes of a value; SQLite makes no longer one."""

@@ -5,7 +5,7 @@ import threading
 import weakref
 from collections.abc import Callable
 
-from minutebook.domain.errors import StoreClosed, StoreError
+from minutebook.record.errors import StoreClosed, StoreError
 
 log = logging.getLogger(__name__)
 

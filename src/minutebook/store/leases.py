@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 from uuid import uuid4
 
-from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.record.errors import StoreBusy, StoreError
 
 log = logging.getLogger(__name__)
 

@@ -4,21 +4,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Record, TextRecord
-from minutebook.search.text import TextQuery
+from minutebook.record.filters import Filter
+from minutebook.record.records import Edge, Record, TextRecord
 from minutebook.store.sql.database import Database
 from minutebook.store.sql.upkeep import Upkeep
-from minutebook.store.values import (
-    Candidate,
-    Change,
-    Group,
-    R,
-    T,
-    Tie,
-    Vectors,
-    VectorSpace,
-)
+from minutebook.store.values import Candidate, Change, Group, R, T, Tie, Vectors, VectorSpace
+from minutebook.text.words import TextQuery
 
 
 class Snapshot(Protocol):
@@ -155,7 +146,7 @@ class Store(Protocol):
     ) -> list[str]:
         """Return the sorted ids of the selected records with a text that holds the words as a phrase.
 
-        Words as `search.text.words` makes them.
+        Words as `text.words.words` makes them.
         """
 
     def put_vectors(
@@ -240,7 +231,7 @@ class Store(Protocol):
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words.
 
-        A name (or alias) occurs when its words stand in a row; words as `search.text.words` makes.
+        A name (or alias) occurs when its words stand in a row; words as `text.words.words` makes.
         """
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:

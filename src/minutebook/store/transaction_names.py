@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from minutebook.domain.errors import StoreError
+from minutebook.record.errors import StoreError
 
 
 class TransactionNames(threading.local):

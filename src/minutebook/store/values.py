@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.records import Edge, Kind, Record, TextRecord
+from minutebook.record.records import Edge, Kind, Record, TextRecord
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T", bound=TextRecord)

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.answers import Failure
-from minutebook.contracts.contract import Contract, Operation
-from minutebook.contracts.resources import ResourceHandlers
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, MinutebookError
-from minutebook.server.protocol.calls import REPORT_EVERY
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, MinutebookError
+from minutebook.serve.contracts.answers import Failure
+from minutebook.serve.contracts.contract import Contract, Operation
+from minutebook.serve.contracts.resources import ResourceHandlers
+from minutebook.serve.protocol.calls import REPORT_EVERY
 
 INTENDED = "This tool intentionally returns an error for testing"
 

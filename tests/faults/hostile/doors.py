@@ -7,16 +7,16 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Literal
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.policy import Redact
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.archives import Archives
 from minutebook.features.hooks.capture import capture
 from minutebook.features.hooks.events import read_event
 from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import FolderRemote
+from minutebook.record.caller import Caller
+from minutebook.record.policy import Redact
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.faults.hostile.house import Answer, House, house
 from tests.faults.hostile.items import Item
 from tests.faults.hostile.source_files import SOURCE_FILES

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from minutebook.domain.control_characters import escaped
-from minutebook.domain.policy import Redact
 from minutebook.features.archives.notes import front_matter
 from minutebook.features.hooks.contexts import HEAD, HookContexts
+from minutebook.record.control_characters import escaped
+from minutebook.record.policy import Redact
 from tests.faults.campaign import rounds
 from tests.faults.hostile.doors import PERSON, Door, context
 from tests.faults.hostile.house import Answer, House

@@ -16,15 +16,15 @@ from starlette.testclient import TestClient
 from minutebook.app import App
 from minutebook.cli import main
 from minutebook.config import Settings, settings_with
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.policy import Redact
 from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.features.pages.serving import PagesMount
-from minutebook.server import logs
-from minutebook.server.app_loader import AppLoader
+from minutebook.record.policy import Redact
+from minutebook.serve import logs
+from minutebook.serve.app_loader import AppLoader
+from minutebook.serve.contracts.registry import CONTRACTS
 from tests.empty_database import empty_database
 from tests.features.pages.site import BASE, OWNER, Browser
 

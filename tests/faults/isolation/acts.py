@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from minutebook.domain.ids import id_of, uuid_named, uuid_of
-from minutebook.domain.records import (
+from minutebook.record.ids import id_of, uuid_named, uuid_of
+from minutebook.record.records import (
     Decision,
     Entity,
     Memory,

@@ -20,15 +20,15 @@ from starlette.applications import Starlette
 
 from minutebook.app import App
 from minutebook.config import Settings, settings_with
-from minutebook.contracts.answers import Answer
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.policy import Policy
-from minutebook.domain.records import Kind, Record, Role
-from minutebook.domain.rights.grants import Grant
 from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.policy import Policy
+from minutebook.record.records import Kind, Record, Role
+from minutebook.record.rights.grants import Grant
+from minutebook.serve.contracts.answers import Answer
+from minutebook.serve.contracts.registry import CONTRACTS
 from minutebook.store.sql.tables import table_of, value_text
 from tests.commands_in_daemon import Daemon, daemon_on
 from tests.faults.isolation.oracle import Key, View, Who

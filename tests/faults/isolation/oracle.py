@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from minutebook.domain.ids import id_of
-from minutebook.domain.records import (
+from minutebook.record.ids import id_of
+from minutebook.record.records import (
     Edge,
     Entity,
     Kind,

@@ -1,6 +1,6 @@
 """Every act of a walk by its name, with how often it comes."""
 
-from minutebook.domain.records import Turn
+from minutebook.record.records import Turn
 from tests.faults.isolation.acts import (
     TYPES,
     Act,

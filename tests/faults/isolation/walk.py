@@ -11,9 +11,13 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.ids import uuid_of
-from minutebook.domain.records import (
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.code.projects import Projects
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.caller import Caller
+from minutebook.record.ids import uuid_of
+from minutebook.record.records import (
     Decision,
     Entity,
     Memory,
@@ -24,12 +28,8 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.domain.writing.drafts import Draft
-from minutebook.features.audit_proof.audit_proof import TrailProving
-from minutebook.features.code.projects import Projects
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.record.writing.drafts import Draft
 from tests.faults.invariants import unproven
 from tests.faults.isolation.acts import WHY, Hand, Made, as_typed
 from tests.faults.isolation.house import (

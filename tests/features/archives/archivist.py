@@ -8,11 +8,11 @@ import resource
 import sys
 
 from minutebook.app import open_app
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Role
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import MinutebookError
+from minutebook.record.records import Role
 from tests.homes import settings_at
 
 

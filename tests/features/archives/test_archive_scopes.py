@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import InvalidInput, ScopeViolation
-from minutebook.domain.records import Kind
 from minutebook.features.archives.archive_lines import Mode
+from minutebook.record.errors import InvalidInput, ScopeViolation
+from minutebook.record.records import Kind
 from tests.features.archives.test_archives import (
     AGENT,
     exported,

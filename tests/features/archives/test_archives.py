@@ -10,23 +10,15 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
-from minutebook.domain.json_lines import line_of
-from minutebook.domain.records import (
-    CLASSES,
-    Category,
-    Kind,
-    Memory,
-    Role,
-    Summary,
-    Turn,
-)
-from minutebook.domain.writing.turns import summary_id, turn_id
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.importing import Imported
-from minutebook.services.intake import Outcome
+from minutebook.memory.intake import Outcome
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
+from minutebook.record.json_lines import line_of
+from minutebook.record.records import CLASSES, Category, Kind, Memory, Role, Summary, Turn
+from minutebook.record.writing.turns import summary_id, turn_id
 from tests.examples import parametrize_in_part
 from tests.world import NOON, Opener, World, everything
 

@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.json_lines import check_sound
-from minutebook.domain.records import Kind, Record
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.archives import Archives
+from minutebook.record.errors import InvalidInput
+from minutebook.record.json_lines import check_sound
+from minutebook.record.records import Kind, Record
 from tests.examples import examples
 from tests.features.archives.test_archives import ADMIN
 from tests.store import given as drawn

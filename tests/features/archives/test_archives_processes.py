@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from minutebook import stores
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.errors import StoreBusy, StoreError
-from minutebook.domain.json_lines import line_of
-from minutebook.domain.records import Kind, Turn
+from minutebook.config import stores
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
-from tests.contracts.requirements import requirement
+from minutebook.record.errors import StoreBusy, StoreError
+from minutebook.record.json_lines import line_of
+from minutebook.record.records import Kind, Turn
+from minutebook.store.disk.filelock import FileLock
 from tests.features.archives.test_archives import AGENT, headed, journal, put, sealed, turn
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World, everything, worlds
 
 TURNS = 1100

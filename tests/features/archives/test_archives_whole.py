@@ -4,9 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.caller import in_call
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import (
+from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
+from minutebook.features.archives.archives import Archives
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.audit_proof.last_texts import MISSING
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.memory.intake import Outcome
+from minutebook.record.caller import in_call
+from minutebook.record.origin import Origin
+from minutebook.record.records import (
     CLASSES,
     SYSTEM_ORGANIZATION,
     Decision,
@@ -21,16 +29,8 @@ from minutebook.domain.records import (
     Token,
     Version,
 )
-from minutebook.domain.rights.grants import Grant
-from minutebook.domain.writing.drafts import Draft
-from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
-from minutebook.features.archives.archives import Archives
-from minutebook.features.audit_proof.audit_proof import TrailProving
-from minutebook.features.audit_proof.last_texts import MISSING
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.proposals import Proposals
-from minutebook.features.ledger.repositories import Ledgers
-from minutebook.services.intake import Outcome
+from minutebook.record.rights.grants import Grant
+from minutebook.record.writing.drafts import Draft
 from tests.features.archives.test_archives import ADMIN, put, summary, turn
 from tests.features.ledger.decided import draft, git, ledger_of
 from tests.store.samples import chunk, file, project

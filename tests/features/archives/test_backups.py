@@ -13,16 +13,16 @@ import apsw
 import pytest
 
 from minutebook.config import settings_with
-from minutebook.disk.atomic_file import noted_in, scratch_folder
-from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
-from minutebook.domain.records import Memory, Role
-from minutebook.domain.rights.grants import Grant
+from minutebook.config.places import data_directory
 from minutebook.features.archives.copies.backups import BackedUp, Backups
 from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.audit_proof.audit_proof import TrailProving, proof_of
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.repositories import Ledgers
-from minutebook.places import data_directory
+from minutebook.record.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
+from minutebook.record.records import Memory, Role
+from minutebook.record.rights.grants import Grant
+from minutebook.store.disk.atomic_file import noted_in, scratch_folder
 from tests.features.archives.test_archives_processes import small
 from tests.features.ledger.decided import PERSON, decisions_in, draft
 from tests.features.ledger.test_decisions_together import check_agreed, decider, start
@@ -48,8 +48,8 @@ import os, sys
 from contextlib import closing
 from pathlib import Path
 from minutebook.app import open_app
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Role
+from minutebook.record.caller import Caller
+from minutebook.record.records import Role
 from minutebook.features.archives.copies.backups import store_backups
 from tests.homes import settings_at
 
@@ -139,7 +139,7 @@ def test_a_backup_during_heavy_writing_holds_all_that_was_acknowledged_before(
 ) -> None:
     home = tmp_path / "home"
     world = opener(failed(), name="home")
-    command = [sys.executable, "-m", "tests.services.writer", str(home)]
+    command = [sys.executable, "-m", "tests.memory.writer", str(home)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     writers = [subprocess.Popen([*command, name], **pipes) for name in ("one", "two")]  # type: ignore[call-overload]
     for writer in writers:

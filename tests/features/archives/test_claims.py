@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Forbidden
-from minutebook.domain.origin import by_whom
-from minutebook.domain.records import (
+from minutebook.features.archives.archive_lines import OWN, Mode
+from minutebook.features.archives.archives import Archives
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Forbidden
+from minutebook.record.origin import by_whom
+from minutebook.record.records import (
     Decision,
     Kind,
     Memory,
@@ -20,12 +25,7 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
-from minutebook.domain.writing.drafts import Draft
-from minutebook.features.archives.archive_lines import OWN, Mode
-from minutebook.features.archives.archives import Archives
-from minutebook.features.audit_proof.audit_proof import TrailProving
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.writing.drafts import Draft
 from tests.features.ledger.decided import draft
 from tests.world import Opener, World, everything
 

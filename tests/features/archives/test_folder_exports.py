@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import InvalidInput, Refused
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.exports.folder_exports import FolderExported, FolderExports
 from minutebook.features.archives.notes.note_sync import Deletion, NoteSync
+from minutebook.record.errors import InvalidInput, Refused
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.world import World
 
 

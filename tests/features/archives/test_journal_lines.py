@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import InvalidArchive
-from minutebook.domain.records import Entry, Kind, Record, Summary, Turn
-from minutebook.domain.writing.turns import summary_id
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.archives import Archives
-from minutebook.services.intake import Outcome
+from minutebook.memory.intake import Outcome
+from minutebook.record.errors import InvalidArchive
+from minutebook.record.records import Entry, Kind, Record, Summary, Turn
+from minutebook.record.writing.turns import summary_id
 from tests.examples import parametrize_in_part
 from tests.features.archives.test_archives import (
     AGENT,

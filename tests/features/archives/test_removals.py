@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Kind, Memory, Role
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.services.intake import REMOVED_HERE, Outcome
+from minutebook.memory.intake import REMOVED_HERE, Outcome
+from minutebook.record.caller import Caller
+from minutebook.record.records import Kind, Memory, Role
 from tests.world import Opener, World, everything
 
 PERSON = Caller(name="ana", role=Role.ADMIN, writes_system=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import settings_with
-from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError, StoreError
+from minutebook.config.places import data_directory
 from minutebook.features.archives.copies.backups import Backups, store_backups
 from minutebook.features.archives.copies.restores import Restores, check_restorable
 from minutebook.features.archives.copies.scheduled_backups import Schedule, ScheduledBackups
 from minutebook.features.archives.seam import of_backups
-from minutebook.places import data_directory
-from minutebook.services.maintenance.doctor import Check, Doctor
+from minutebook.memory.maintenance.doctor import Check, Doctor
+from minutebook.record.errors import InvalidArchive, InvalidInput, MinutebookError, StoreError
 from minutebook.store.file_locks import FileLocks
 from tests.features.ledger.decided import PERSON
 from tests.world import NOON, Opener, World

@@ -6,10 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Head, Kind, Link, Memory, MemoryType, Role
-from minutebook.domain.trust.trail import ERASE
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.audit_proof.audit_proof import proof_of
@@ -22,7 +18,11 @@ from minutebook.features.audit_proof.last_texts import (
 )
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.services.access.audit import Trail
+from minutebook.memory.access.audit import Trail
+from minutebook.record.caller import Caller
+from minutebook.record.records import Head, Kind, Link, Memory, MemoryType, Role
+from minutebook.record.trust.trail import ERASE
+from minutebook.record.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.store.protocol import Tended
 from tests.store.engine import engine_named
 from tests.store.samples import edge, memory, turn

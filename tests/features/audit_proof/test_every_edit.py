@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Mention, Relation, Version
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import NOT_PROVED
 from minutebook.features.citations.rows import CitationRows
@@ -17,7 +15,9 @@ from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.undo.rows import ImageRows
-from minutebook.services.access.audit import Trail
+from minutebook.memory.access.audit import Trail
+from minutebook.record.errors import StoreError
+from minutebook.record.records import SYSTEM_ORGANIZATION, Kind, Memory, Mention, Relation, Version
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
 from minutebook.store.token_uses import TokenUses

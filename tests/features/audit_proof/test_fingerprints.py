@@ -8,9 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.last_texts import (
+    BACK,
+    CHANGED,
+    MISSING,
+    fields_differ,
+    link_missing,
+    passed_on,
+)
+from minutebook.features.audit_proof.trail_proof import Proof
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.memory.access.audit import AuditDraft, Trail
+from minutebook.record.caller import Caller
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     SYSTEM_ORGANIZATION,
     Decision,
     Entity,
@@ -29,8 +42,8 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.rights.grants import Grant
-from minutebook.domain.trust.fingerprints import (
+from minutebook.record.rights.grants import Grant
+from minutebook.record.trust.fingerprints import (
     FINGERPRINTED,
     LEFT_OUT,
     Fingerprinted,
@@ -39,25 +52,12 @@ from minutebook.domain.trust.fingerprints import (
     id_in_trail,
     is_same,
 )
-from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.features.audit_proof.last_texts import (
-    BACK,
-    CHANGED,
-    MISSING,
-    fields_differ,
-    link_missing,
-    passed_on,
-)
-from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.mirror.rebuilding import Rebuilds
-from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value, table_of
 from tests.examples import parametrize_in_part
 from tests.features.ledger.decided import PERSON, draft
+from tests.memory.test_write_acts import HOMELY, MANY, NAMED, PLACED
 from tests.scoped import BEARER, populated
-from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED
 from tests.store.engine import engine_named
 from tests.store.samples import (
     decision,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Head
 from minutebook.features.audit_proof.noted_heads import note_heads, read_heads
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Head
 from tests.world import NOON
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Entry, Role
+from minutebook.record.caller import Caller
+from minutebook.record.records import Entry, Role
 from tests.features.pages.site import Site
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.domain.records import Entry, Head, Kind, Role
-from minutebook.domain.trust.trail import HEAD
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.signing import HeadSigning, head_signing
 from minutebook.features.audit_proof.trail_key import make_key, private_key, public_text
 from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.services.access.audit import Trail
+from minutebook.memory.access.audit import Trail
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, InvalidInput
+from minutebook.record.records import Entry, Head, Kind, Role
+from minutebook.record.trust.trail import HEAD
 from minutebook.store.protocol import Tended
 from tests.store.engine import engine_named
 from tests.world import NOON, Opener

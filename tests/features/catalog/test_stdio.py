@@ -12,12 +12,12 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.knowledge import knowledge
 from minutebook.features.catalog.contract import catalog
-from tests.contracts.requirements import published, requirement
+from minutebook.serve.contracts.knowledge import knowledge
 from tests.examples import parametrize_in_part
 from tests.line_client import LineClient
-from tests.server.stdio.speaking import parameters, serving
+from tests.serve.contracts.requirements import published, requirement
+from tests.serve.stdio.speaking import parameters, serving
 
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}
 POLICY = {

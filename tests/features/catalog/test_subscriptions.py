@@ -8,10 +8,10 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from minutebook.features.catalog.contract import catalog
-from minutebook.server.dispatch import Dispatcher
-from minutebook.server.limits import WATCHED_RESOURCES
-from minutebook.server.protocol.server import build_server
-from minutebook.server.protocol.subscriptions import Watch, _tell_all, _Watcher
+from minutebook.serve.dispatch import Dispatcher
+from minutebook.serve.limits import WATCHED_RESOURCES
+from minutebook.serve.protocol.server import build_server
+from minutebook.serve.protocol.subscriptions import Watch, _tell_all, _Watcher
 from tests.world import World
 
 

@@ -1,8 +1,8 @@
 """Judged citations in a store's table, written and read in each way that there is."""
 
-from minutebook.domain.records import Kind
 from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefinition, Judged
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
+from minutebook.record.records import Kind
 from minutebook.store.protocol import Tended
 from tests.world import NOON
 

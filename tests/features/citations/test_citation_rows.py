@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from minutebook.domain.records import Decision, Kind, Memory
 from minutebook.features.citations.rows import CitationRows
+from minutebook.record.records import Decision, Kind, Memory
 from minutebook.store.protocol import Tended
 from tests.features.citations.samples import judged_record, write_citations
 from tests.store.samples import decision, memory

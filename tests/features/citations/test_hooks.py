@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import WorkTree, in_call
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.record.caller import WorkTree, in_call
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.features.citations.repositories import committed
 from tests.world import NOON, World
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from minutebook.domain.caller import WorkTree
-from minutebook.domain.records import Project
 from minutebook.features.why import following
+from minutebook.record.caller import WorkTree
+from minutebook.record.records import Project
 from tests.examples import parametrize_in_part
 from tests.features.citations import odd_repositories as odd
 from tests.features.citations.repositories import committed

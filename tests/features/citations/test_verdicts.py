@@ -7,17 +7,17 @@ from typing import Any
 import pygit2
 import pytest
 
-from minutebook.contracts.contract import Contract
-from minutebook.contracts.lines import as_lines
-from minutebook.domain.caller import FolderScope, WorkTree
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import IndexState, Kind, MemoryType, Project, Summary
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.features.citations.verdicts import Citations
-from minutebook.services.search.hit_notes import HitNote
+from minutebook.memory.search.hit_notes import HitNote
+from minutebook.record.caller import FolderScope, WorkTree
+from minutebook.record.filters import Filter
+from minutebook.record.records import IndexState, Kind, MemoryType, Project, Summary
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.contracts.contract import Contract
+from minutebook.serve.contracts.lines import as_lines
 from minutebook.store.sql.change_feed import ProgramMarks
 from tests.features.citations.repositories import committed
 from tests.world import NOON, Opener, World

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import IndexState, Project, Role
 from minutebook.features.code.projects import Projects
+from minutebook.record.caller import Caller
+from minutebook.record.records import IndexState, Project, Role
 from tests.features.pages.site import OWNER, Site
 from tests.features.pages.test_hostile_text import HOSTILE, check_inert
 from tests.features.pages.test_live import Stream

@@ -15,16 +15,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, NotFound
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.features.code import projects
 from minutebook.features.code.projects import Projects
-from minutebook.services.jobs import stopping
+from minutebook.memory.jobs import stopping
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, NotFound
+from minutebook.record.filters import Filter
+from minutebook.record.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.store.protocol import Store
-from tests.contracts.requirements import requirement
 from tests.examples import examples
+from tests.serve.contracts.requirements import requirement
 from tests.store.samples import START, head, project
 from tests.world import Opener, World, failed, wait_until
 
@@ -40,7 +40,7 @@ settings = settings_at(sys.argv[1], embedder="none", durability="normal")
 app = open_app(settings)
 def progress(part, what):
     print(json.dumps([part, what]), flush=True)
-from minutebook.domain.caller import in_call
+from minutebook.record.caller import in_call
 caller = in_call(settings.caller(), progress=progress)
 indexed = app.get(Projects).index(caller, sys.argv[2])
 print(json.dumps(["created", indexed.created]), flush=True)

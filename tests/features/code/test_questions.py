@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from minutebook.domain.caller import Note
-from minutebook.embedding import Embedding
+from minutebook.model import Embedding
+from minutebook.record.caller import Note
 from tests.world import World, worlds
 
 FILES = {

@@ -2,10 +2,10 @@
 
 import pytest
 
-from minutebook.domain.records import CodeChunk
 from minutebook.features.code.pages.source import code_hits
 from minutebook.features.code.search import FoundCode
-from minutebook.search.fusion import FusedHit
+from minutebook.record.records import CodeChunk
+from minutebook.text.fusion import FusedHit
 
 
 @pytest.mark.parametrize(

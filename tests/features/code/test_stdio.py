@@ -10,9 +10,9 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from tests.contracts.requirements import requirement
 from tests.line_client import LineClient
-from tests.server.stdio.speaking import parameters, serving
+from tests.serve.contracts.requirements import requirement
+from tests.serve.stdio.speaking import parameters, serving
 
 CODE = "def boil_{0}():\n    return {0}\n\n\ndef pour_{0}():\n    return -{0}\n"
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.records import Project
 from minutebook.features.code import watching
 from minutebook.features.code.projects import Projects
 from minutebook.features.code.watching import Watching
+from minutebook.record.records import Project
 from tests.world import Opener, World, failed, wait_until
 
 

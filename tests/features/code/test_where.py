@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
-from minutebook.whereabouts import repository_known
-from tests.folders.test_finding import NAME, git, repository, with_commit
+from minutebook.config.whereabouts import repository_known
+from tests.config.folders.test_finding import NAME, git, repository, with_commit
 from tests.terminal import Run, remembered
 
 

@@ -57,7 +57,7 @@ def test_a_key_that_is_missing_is_told_with_its_place(
     id = keys.read_text().split()[0]
     keys.rename(keys.with_name("elsewhere"))
     # What was found once is known to this process.
-    from minutebook.disk.keys import place_of
+    from minutebook.store.disk.keys import place_of
 
     place_of.cache_clear()
     result = run(*command)

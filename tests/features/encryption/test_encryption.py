@@ -13,19 +13,8 @@ import pytest
 
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
-from minutebook.disk.atomic_file import PART
-from minutebook.disk.encryption import key_id_of
-from minutebook.disk.keys import FilePlace
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
-    EncryptionKeyMissing,
-    InvalidArchive,
-    InvalidInput,
-    StoreBusy,
-    StoreError,
-)
-from minutebook.domain.records import Kind, Memory, MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.config.models import models_of
+from minutebook.config.places import data_directory, sync_folder
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.copies.backups import store_backups
@@ -38,9 +27,20 @@ from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.traces import Finder, pieces_of, search
 from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import remote_of
-from minutebook.models import models_of
-from minutebook.places import data_directory, sync_folder
-from minutebook.services.maintenance.data_directory import start_anew
+from minutebook.memory.maintenance.data_directory import start_anew
+from minutebook.record.caller import Caller
+from minutebook.record.errors import (
+    EncryptionKeyMissing,
+    InvalidArchive,
+    InvalidInput,
+    StoreBusy,
+    StoreError,
+)
+from minutebook.record.records import Kind, Memory, MemoryType, Role
+from minutebook.record.writing.drafts import Draft
+from minutebook.store.disk.atomic_file import PART
+from minutebook.store.disk.encryption import key_id_of
+from minutebook.store.disk.keys import FilePlace
 from minutebook.store.sqlite import encryption as database
 from tests.features.encryption.encrypted import main, settings
 from tests.features.erasure.given import text_of, words_of

@@ -1,8 +1,8 @@
 """A store with texts to erase, each of words that stand nowhere else."""
 
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.world import World
 
 PERSON = in_call(Caller(name="ana", role=Role.HUMAN), reason="asked to be forgotten")

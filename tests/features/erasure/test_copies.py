@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.projects import Projects
 from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice, texts_of_row
 from minutebook.features.screening.secret_scan import SecretScan
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from minutebook.store.sql.side_tables import SideTable, all_tables
 from minutebook.store.sql.side_words import SideWords
 from tests.features.erasure.given import PERSON, kept

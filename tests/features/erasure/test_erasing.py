@@ -12,18 +12,6 @@ from random import Random
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
-    Forbidden,
-    InvalidInput,
-    LedgerError,
-    Locked,
-    NotFound,
-    StoreBusy,
-    StoreError,
-)
-from minutebook.domain.records import Decision, Entry, Kind, Link, Memory, Role, Version
-from minutebook.domain.trust.trail import ERASE
 from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.erasure.erasing import Erased, Erasing
@@ -36,11 +24,23 @@ from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.search.text import terms
+from minutebook.record.caller import Caller
+from minutebook.record.errors import (
+    Forbidden,
+    InvalidInput,
+    LedgerError,
+    Locked,
+    NotFound,
+    StoreBusy,
+    StoreError,
+)
+from minutebook.record.records import Decision, Entry, Kind, Link, Memory, Role, Version
+from minutebook.record.trust.trail import ERASE
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.words import Postings, term_digest
 from minutebook.store.sql.index_source import WORDS
 from minutebook.store.sqlite import SqliteStore
+from minutebook.text.words import terms
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.features.erasure.given import PERSON, kept, text_of, words_of
 from tests.features.erasure.leftovers import leftovers

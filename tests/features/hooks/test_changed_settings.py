@@ -16,7 +16,7 @@ import pytest
 from minutebook.config import all_settings
 from minutebook.features.hooks import log as hook_log
 from minutebook.invocation import OF_ITS_PROCESS, OWN, UNSHARED
-from tests.server.daemon.test_process import WITHOUT, House, house_in, stored
+from tests.serve.daemon.test_process import WITHOUT, House, house_in, stored
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and /proc are used")

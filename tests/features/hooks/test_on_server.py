@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.records import Role
 from minutebook.features.hooks import log as hook_log
+from minutebook.record.records import Role
 from tests.features.http.speaking import Server, served, token
 from tests.world import wait_until
 

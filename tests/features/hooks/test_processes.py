@@ -18,8 +18,8 @@ from minutebook.features.hooks.cut_short import unfinished
 from minutebook.features.hooks.known import is_ignored
 from minutebook.features.install.hooks import HOOKS
 from minutebook.invocation import Invocation
-from minutebook.server.daemon import client
-from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
+from minutebook.serve.daemon import client
+from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

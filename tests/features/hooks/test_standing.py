@@ -1,8 +1,8 @@
 """Habits, rules and preferences are told from facts and from what happened; both lists were written before the weights were fitted."""
 
-from minutebook.domain.records import MemoryType
-from minutebook.embedding.service import Embedding
 from minutebook.features.hooks.statements import standing
+from minutebook.model.service import Embedding
+from minutebook.record.records import MemoryType
 from tests.world import Opener
 
 MISTAKEN = {

@@ -23,11 +23,11 @@ from mcp.client.streamable_http import streamable_http_client
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Role
-from minutebook.domain.rights.grants import Grant, NewToken
-from minutebook.services.access.tokens import Tokens
+from minutebook.memory.access.tokens import Tokens
+from minutebook.record.caller import Caller
+from minutebook.record.records import Role
+from minutebook.record.rights.grants import Grant, NewToken
+from minutebook.store.disk.filelock import FileLock
 from tests import line_client
 
 PLAIN: Any = {"timeout": 60, "verify": False}

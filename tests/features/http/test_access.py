@@ -15,9 +15,8 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entry, Role
-from tests.contracts.requirements import requirement
+from minutebook.record.filters import Filter
+from minutebook.record.records import Entry, Role
 from tests.features.http.speaking import (
     BOTH,
     OFFLINE,
@@ -30,6 +29,7 @@ from tests.features.http.speaking import (
     token,
     tokens_of,
 )
+from tests.serve.contracts.requirements import requirement
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Role
 from minutebook.features.http.requests.admission import SHOWN, Admission, _Principals
 from minutebook.features.http.requests.body import LARGE, read_body
-from minutebook.server.limits import CROWDED_TURNS, KEPT, LARGE_BODIES, FairQueue, Limits
+from minutebook.record.caller import Caller
+from minutebook.record.records import Role
+from minutebook.serve.limits import CROWDED_TURNS, KEPT, LARGE_BODIES, FairQueue, Limits
 
 WAITING = 3
 

@@ -9,12 +9,12 @@ import pytest
 from starlette.applications import Starlette
 
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
-from minutebook.domain.rights.grants import Grant, is_live
 from minutebook.features.http.requests.authentication import Authenticator, user_of
-from minutebook.services.access.tokens import NOBODY
+from minutebook.memory.access.tokens import NOBODY
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, KeysUnavailable, Unidentified
+from minutebook.record.records import SYSTEM_ORGANIZATION, Role
+from minutebook.record.rights.grants import Grant, is_live
 from tests.features.sign_in.issuing import AUDIENCE, ISSUER, KEYS, signed
 from tests.world import Opener, World
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from minutebook.app import open_app
+from minutebook.ask.table import operations
 from minutebook.cli.on_server import NOT_SERVED, why_not
 from minutebook.config import settings_with
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
-from minutebook.operations.table import operations
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.features.http.speaking import OWNER, Server, served, token
 from tests.terminal import Run, leaf_commands
 

@@ -12,9 +12,8 @@ from mcp.client import Client
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.origin import Origin
-from tests.contracts.requirements import requirement
+from minutebook.record.origin import Origin
+from minutebook.serve.contracts.registry import CONTRACTS
 from tests.features.http.speaking import (
     BOTH,
     LEGACY,
@@ -25,6 +24,7 @@ from tests.features.http.speaking import (
     initialize,
     request,
 )
+from tests.serve.contracts.requirements import requirement
 
 MODERN = "2026-07-28"
 

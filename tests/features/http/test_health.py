@@ -15,11 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from minutebook.domain.errors import StoreError
 from minutebook.features.http.telemetry import health
-from minutebook.server.app_loader import AppLoader
-from tests.contracts.requirements import requirement
+from minutebook.record.errors import StoreError
+from minutebook.serve.app_loader import AppLoader
 from tests.features.http.speaking import Server, call, served
+from tests.serve.contracts.requirements import requirement
 from tests.world import World, wait_until
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.requests.hosts import Address, AllowedHosts, address_given
+from minutebook.record.errors import InvalidInput
 
 
 @pytest.mark.parametrize(

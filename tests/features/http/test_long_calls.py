@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import Conflict, WorkSpent
-from minutebook.domain.records import Role
+from minutebook.ask.table import operations
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.http.requests import work
 from minutebook.features.http.requests.work import Work
 from minutebook.features.screening.operations import scan_secrets
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.operations import tidy
-from minutebook.operations.table import operations
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import Conflict, WorkSpent
+from minutebook.record.records import Role
 from tests.features.http.speaking import Server, served, token
 from tests.world import World, wait_until
 

@@ -9,7 +9,7 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.records import Role
+from minutebook.record.records import Role
 from tests.constants import with_constants
 from tests.features.http.speaking import Server, call, served, token
 from tests.features.ledger.contract.ledgered import WHY

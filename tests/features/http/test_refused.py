@@ -244,7 +244,7 @@ def test_a_page_that_was_named_is_let_in_and_told_so(tmp_path: Path) -> None:
 
 
 def test_calls_beyond_what_is_taken_on_are_told_to_come_again(tmp_path: Path) -> None:
-    with served(tmp_path, **with_constants(tmp_path, server__limits__CALLS=1)) as server:
+    with served(tmp_path, **with_constants(tmp_path, serve__limits__CALLS=1)) as server:
         with occupied(server):
             answer = server.post("/mcp", call("get_status"))
             assert server.get("/healthz").status_code == 200

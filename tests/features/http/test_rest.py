@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from benchmarks.secret_samples import filled
-from minutebook.domain.records import Role
 from minutebook.features.http.protocols import openapi
 from minutebook.features.journal.contract import journal
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Role
 from tests.examples import examples, parametrize_in_part
 from tests.features.http.speaking import Server, call, served, token
+from tests.serve.contracts.requirements import requirement
 
 TURN = {"prompt": "Why does the build fail?", "thought": "A lock is held.", "response": "Wait."}
 OPERATIONS = {each.tool.name: each for each in openapi.operations(journal())}

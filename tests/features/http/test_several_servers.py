@@ -14,8 +14,8 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
 from tests.features.http.speaking import BOTH, Server, call, initialize, served
 from tests.features.postgres import server as postgres_server
 from tests.world import wait_until

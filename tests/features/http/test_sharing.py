@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.records import Role
-from minutebook.server.limits import SESSIONS, STREAMS, THREADS, quota_of
+from minutebook.record.records import Role
+from minutebook.serve.limits import SESSIONS, STREAMS, THREADS, quota_of
 from tests.features.http.speaking import BOTH, Server, call, initialize, served, token
 
 JOURNAL = "/mcp/journal"

@@ -18,7 +18,7 @@ from tests.world import wait_until
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     # One call at a time: the client's part in it must not wait for its end.
     folder = tmp_path_factory.mktemp("served")
-    with served(folder, **with_constants(folder, server__limits__CALLS=1)) as one:
+    with served(folder, **with_constants(folder, serve__limits__CALLS=1)) as one:
         yield one
 
 

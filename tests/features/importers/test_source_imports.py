@@ -8,9 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Refused
-from minutebook.domain.records import (
+from minutebook.features.erasure.erasing import Erasing
+from minutebook.features.erasure.selection import Choice
+from minutebook.features.importers import source_imports
+from minutebook.features.importers.source_imports import SourceImports
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.memory.intake import REMOVED_HERE, IntakeReport, Outcome
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Refused
+from minutebook.record.records import (
     Entity,
     Kind,
     Memory,
@@ -21,7 +27,7 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
-from minutebook.domain.writing.source_drafts import (
+from minutebook.record.writing.source_drafts import (
     Draft,
     EntityDraft,
     Found,
@@ -32,12 +38,6 @@ from minutebook.domain.writing.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
-from minutebook.features.erasure.erasing import Erasing
-from minutebook.features.erasure.selection import Choice
-from minutebook.features.importers import source_imports
-from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.ledger.proposals import Proposals
-from minutebook.services.intake import REMOVED_HERE, IntakeReport, Outcome
 from tests.world import NOON, Opener, World, everything
 
 PLACE = SourcePlace("/notes/a.md", 3)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.machine import Places
+from minutebook.config.machine import Places
 from tests.features.install.installing import places
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from minutebook.config.machine import Places
 from minutebook.features.install.clients import (
     Installation,
     Scope,
@@ -18,7 +19,6 @@ from minutebook.features.install.clients import (
     plan_remote,
 )
 from minutebook.features.install.known_clients import CLIENTS
-from minutebook.machine import Places
 
 COMMAND = ["/opt/mine book/bin/minutebook", "serve"]
 HOME, PROJECT = Path("/home/zoë k"), Path("/work/my project")

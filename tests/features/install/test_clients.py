@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import Conflict, InvalidInput
+from minutebook.config.machine import Places
 from minutebook.features.install.clients import (
     Scope,
     apply,
@@ -18,7 +18,7 @@ from minutebook.features.install.clients import (
     unsafe_entries,
 )
 from minutebook.features.install.known_clients import CLIENTS
-from minutebook.machine import Places
+from minutebook.record.errors import Conflict, InvalidInput
 from tests.features.install.installing import (
     COMMAND,
     FORMS,

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.install.config_edits import Format, edited, read
+from minutebook.record.errors import InvalidInput
 
 Drawn = tuple[str, Any]
 Entry = Mapping[str, Any]

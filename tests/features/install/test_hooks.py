@@ -6,13 +6,13 @@ from typing import Any, get_args
 
 import pytest
 
-from minutebook.domain.errors import InvalidInput
+from minutebook.config.machine import Places
 from minutebook.features.hooks.capture import TRANSCRIPTS
 from minutebook.features.hooks.early_hook import CLIENTS, FOLDERS, NOT_AWAITED
 from minutebook.features.hooks.events import MOMENTS, HookMoment
 from minutebook.features.install.clients import Installation, Scope, apply, location
 from minutebook.features.install.hooks import HOOKS, Form, plan_hooks
-from minutebook.machine import Places
+from minutebook.record.errors import InvalidInput
 
 EVENTS = HOOKS["claude-code"].events
 LISTED = [name for name, client in HOOKS.items() if client.form is not Form.PLUGIN]

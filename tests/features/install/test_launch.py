@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
+from minutebook.config.machine import Places
 from minutebook.features.install.clients import location
 from minutebook.features.install.config_edits import Format
 from minutebook.features.install.known_clients import CLIENTS
-from minutebook.launch import import_path, lasting_command, module_command, source_of
-from minutebook.machine import Places
-from tests.server.stdio.speaking import INITIALIZE
+from minutebook.serve.launch import import_path, lasting_command, module_command, source_of
+from tests.serve.stdio.speaking import INITIALIZE
 from tests.terminal import Run
 
 MARK = "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.config.machine import places_here
 from minutebook.features.install.clients import Scope, location
 from minutebook.features.install.config_edits import Format
 from minutebook.features.install.hooks import HOOKS, Form
 from minutebook.features.install.known_clients import CLIENTS, Client, Skills
-from minutebook.machine import places_here
 from tests.terminal import Run, typed
 
 Tree = dict[Path, bytes | None]

@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.features.install.clients import (
-    apply,
-    plan_removal,
-)
+from minutebook.config.machine import Places
+from minutebook.features.install.clients import apply, plan_removal
 from minutebook.features.install.known_clients import CLIENTS
-from minutebook.machine import Places
+from minutebook.record.errors import Conflict, InvalidInput
 from tests.features.install.installing import (
     FORMS,
     TEAM,

@@ -14,7 +14,7 @@ import pytest
 from mcp.client import Client
 
 from tests.features.journal.test_stdio import ask
-from tests.server.stdio.speaking import parameters
+from tests.serve.stdio.speaking import parameters
 from tests.sessions_made import LOCOMO, Conversation, Said, locomo, made_up
 
 

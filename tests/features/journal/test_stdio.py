@@ -13,9 +13,9 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook.features.journal.contract import journal
-from tests.contracts.requirements import requirement
 from tests.features.journal.contract.journaled import check_shape
-from tests.server.stdio.speaking import parameters, serving
+from tests.serve.contracts.requirements import requirement
+from tests.serve.stdio.speaking import parameters, serving
 
 PROMISED = {tool["name"]: tool for tool in journal().promise["tools"]}
 REVISIONS = ["legacy", "2026-07-28"]

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import LedgerAct, writing
 from minutebook.features.ledger.repositories import Ledgers
+from minutebook.record.caller import Caller
+from minutebook.record.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.world import NOON, everything
 
 VIEWER = Caller(name="vic", role=Role.VIEWER)

@@ -7,11 +7,11 @@ on its standard output, a line an act.
 import sys
 
 from minutebook.app import App, open_app
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Decided, LedgerBusy
-from minutebook.domain.records import Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Decided, LedgerBusy
+from minutebook.record.records import Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.homes import settings_at
 
 

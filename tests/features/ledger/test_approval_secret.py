@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
+from minutebook.features.ledger.keys import approval_secret
+from minutebook.features.ledger.keys.approval_secret import LONGEST_WAIT, ApprovalSecret
+from minutebook.record.caller import Caller
+from minutebook.record.errors import (
     Forbidden,
     GuessedTooOften,
     InvalidInput,
     StoreError,
     WrongSecret,
 )
-from minutebook.domain.records import Role
-from minutebook.features.ledger.keys import approval_secret
-from minutebook.features.ledger.keys.approval_secret import LONGEST_WAIT, ApprovalSecret
+from minutebook.record.records import Role
 from tests import cheap_secret
-from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import ADMIN, PERSON, SECRET
+from tests.serve.contracts.requirements import requirement
 from tests.world import NOON, Opener, World
 
 OTHER = "close sesame"

@@ -5,8 +5,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.records import Authorship, Decision, DecisionStatus
 from minutebook.features.ledger import graphs as decision_graphs
+from minutebook.record.records import Authorship, Decision, DecisionStatus
 from tests.world import NOON
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.ledger.cli import HINT, TEMPLATE, read_template
-from tests.contracts.requirements import requirement
+from minutebook.record.errors import InvalidInput
+from tests.serve.contracts.requirements import requirement
 from tests.terminal import Run, remembered
 
 WHY = "It keeps what it was given, through power cuts too."
@@ -40,8 +40,8 @@ def propose(run: Run, target: str, title: str) -> str:
     from dataclasses import replace
 
     from minutebook.cli.opening import made_here
-    from minutebook.domain.records import Role
     from minutebook.features.ledger.contract import ledger
+    from minutebook.record.records import Role
 
     with made_here({}) as (app, caller):
         asks = replace(caller, role=Role.AGENT, name="claude")

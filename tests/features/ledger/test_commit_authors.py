@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import ANYBODY, in_call
-from minutebook.domain.origin import Origin
 from minutebook.features.ledger.decisions import DecisionActs
-from tests.contracts.requirements import requirement
+from minutebook.record.caller import ANYBODY, in_call
+from minutebook.record.origin import Origin
 from tests.features.ledger.decided import (
     AGENT,
     PERSON,
@@ -17,6 +16,7 @@ from tests.features.ledger.decided import (
     git,
     ledger_of,
 )
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener
 
 

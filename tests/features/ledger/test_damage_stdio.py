@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.line_client import LineClient
-from tests.server.stdio.speaking import command, serving
+from tests.serve.stdio.speaking import command, serving
 
 FIRST = {
     "title": "Keep everything in SQLite",

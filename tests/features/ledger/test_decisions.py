@@ -2,8 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.record.caller import Caller
+from minutebook.record.errors import (
     Conflict,
     Decided,
     Forbidden,
@@ -11,13 +15,8 @@ from minutebook.domain.errors import (
     MinutebookError,
     NotFound,
 )
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
-from minutebook.features.ledger.proposals import Proposals
-from minutebook.features.ledger.repositories import Ledgers
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.features.ledger.decided import (
     ADMIN,
     AGENT,
@@ -30,6 +29,7 @@ from tests.features.ledger.decided import (
     ledger_of,
     written,
 )
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World, failed
 
 

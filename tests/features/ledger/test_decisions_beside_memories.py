@@ -1,10 +1,10 @@
 from dataclasses import replace
 
-from minutebook.domain.caller import Call
-from minutebook.domain.records import Decision
-from minutebook.domain.sources import Source
 from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.services.search.recall import WEIGHTS, Recalled, Recollection
+from minutebook.memory.search.recall import WEIGHTS, Recalled, Recollection
+from minutebook.record.caller import Call
+from minutebook.record.records import Decision
+from minutebook.record.sources import Source
 from tests.features.ledger.decided import AGENT, PERSON, draft
 from tests.world import Opener, World, failed
 

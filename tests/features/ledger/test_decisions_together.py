@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from minutebook.domain.records import Decision
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.repositories import Ledgers
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Decision
 from tests.features.ledger.decided import AGENT, decisions_in, draft, git, ledger_of
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World
 
 ROOT = Path(__file__).parents[3]

@@ -10,21 +10,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.domain.records import (
-    Authorship,
-    Decision,
-    DecisionStatus,
-    ProposalStatus,
-    Role,
-)
-from minutebook.domain.writing.decision_drafts import (
-    FIXED,
-    authorship_of,
-    check_may_accept,
-    check_may_propose,
-)
 from minutebook.features.ledger.lineage import (
     Rule,
     TargetKey,
@@ -38,6 +23,15 @@ from minutebook.features.ledger.lineage import (
     violations,
     violations_between,
     violations_near,
+)
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, Decided, Forbidden, UnderReview
+from minutebook.record.records import Authorship, Decision, DecisionStatus, ProposalStatus, Role
+from minutebook.record.writing.decision_drafts import (
+    FIXED,
+    authorship_of,
+    check_may_accept,
+    check_may_propose,
 )
 from tests.store.samples import START, decision, proposal
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.records import Authorship, Decision, DecisionStatus
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.pages.lineage import HEIGHT, WIDTH, drawing
+from minutebook.record.records import Authorship, Decision, DecisionStatus
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.features.pages.site import OWNER, Site
 
 

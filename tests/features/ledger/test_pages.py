@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import NotFound
-from minutebook.domain.records import ProposalStatus, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.caller import Caller
+from minutebook.record.errors import NotFound
+from minutebook.record.records import ProposalStatus, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 
 WHY = "It takes many writers at once."

@@ -3,21 +3,15 @@ from datetime import timedelta
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, Forbidden, NotFound, UnderReview, WrongSecret
-from minutebook.domain.ids import decision_id
-from minutebook.domain.records import (
-    Authorship,
-    DecisionStatus,
-    Proposal,
-    ProposalStatus,
-    Role,
-)
-from minutebook.domain.writing.decision_drafts import build_accepted, close_proposal
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.repositories import Ledgers
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, Forbidden, NotFound, UnderReview, WrongSecret
+from minutebook.record.ids import decision_id
+from minutebook.record.records import Authorship, DecisionStatus, Proposal, ProposalStatus, Role
+from minutebook.record.writing.decision_drafts import build_accepted, close_proposal
 from tests.features.ledger.decided import ADMIN, AGENT, PERSON, SECRET, committed, draft, ledger_of
 from tests.world import Opener, World
 

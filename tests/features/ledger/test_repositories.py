@@ -12,7 +12,16 @@ import pygit2
 import pytest
 
 from minutebook.config import settings_with
-from minutebook.domain.errors import (
+from minutebook.config.places import data_directory
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.git import markdown
+from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.lineage import Rule, superseding
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
+from minutebook.memory.maintenance.data_directory import start_anew
+from minutebook.record.errors import (
     Conflict,
     Decided,
     Forbidden,
@@ -22,18 +31,8 @@ from minutebook.domain.errors import (
     StoreError,
     StoreLost,
 )
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.git import markdown
-from minutebook.features.ledger.git.history import read_all
-from minutebook.features.ledger.lineage import Rule, superseding
-from minutebook.features.ledger.mirror.rebuilding import Rebuilds
-from minutebook.features.ledger.repositories import Ledgers
-from minutebook.features.ledger.search import DecisionMode, DecisionSearch
-from minutebook.places import data_directory
-from minutebook.services.maintenance.data_directory import start_anew
-from tests.contracts.requirements import requirement
+from minutebook.record.origin import Origin
+from minutebook.record.records import Authorship, Decision, DecisionStatus, LedgerMark
 from tests.features.ledger.decided import (
     ADMIN,
     AGENT,
@@ -46,6 +45,7 @@ from tests.features.ledger.decided import (
     ledger_of,
     written,
 )
+from tests.serve.contracts.requirements import requirement
 from tests.world import NOON, Opener, World
 
 ELSEWHERE = pygit2.Signature("cleo", "cleo@example.org", 1767700800, 0)

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import in_call
-from minutebook.domain.records import Decision, DecisionStatus
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.embedding import Embedding
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.search import DecisionHit, DecisionMode, DecisionSearch
-from minutebook.search.fusion import Signal
-from tests.contracts.requirements import requirement
+from minutebook.model import Embedding
+from minutebook.record.caller import in_call
+from minutebook.record.records import Decision, DecisionStatus
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.text.fusion import Signal
 from tests.features.ledger.decided import AGENT, PERSON, committed, draft, written
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World, failed
 
 KEPT = "ducks geese swans"

@@ -13,19 +13,13 @@ import pytest
 
 from minutebook.app import App, now, open_app
 from minutebook.config import settings_with
-from minutebook.domain.errors import (
-    Forbidden,
-    GuessedTooOften,
-    LedgerError,
-    StoreBusy,
-    WrongSecret,
-)
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.repositories import Deciding, Ledgers
 from minutebook.features.ledger.search import DecisionMode, DecisionSearch
+from minutebook.record.errors import Forbidden, GuessedTooOften, LedgerError, StoreBusy, WrongSecret
 from tests.features.ledger.decided import ADMIN, PERSON, SECRET, decisions_in, draft, git, ledger_of
 from tests.features.postgres import server as postgres_server
 from tests.world import Clock

@@ -17,8 +17,8 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from minutebook.config import environment
-from tests.contracts.requirements import requirement
-from tests.server.stdio.speaking import parameters
+from tests.serve.contracts.requirements import requirement
+from tests.serve.stdio.speaking import parameters
 
 SECRET = "open sesame, said the admin"
 SHIPPED = json.loads(

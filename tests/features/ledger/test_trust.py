@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.features.audit_proof.audit_proof import TrailProving
 from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.ledger.decisions import DecisionActs
@@ -22,7 +20,8 @@ from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.mirror.waiting import waiting_id
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.repositories import Ledgers
-from tests.contracts.requirements import requirement
+from minutebook.record.errors import Conflict, Decided, Forbidden, LedgerBroken
+from minutebook.record.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
 from tests.features.ledger.decided import (
     ADMIN,
     AGENT,
@@ -35,6 +34,7 @@ from tests.features.ledger.decided import (
     ledger_of,
     written,
 )
+from tests.serve.contracts.requirements import requirement
 from tests.world import NOON, Opener, World
 
 HOUR = 3600.0

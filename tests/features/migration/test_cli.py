@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
+from minutebook.config.places import data_directory
+from minutebook.config.stores import store_at
 from minutebook.features.postgres.connections import place_of
-from minutebook.places import data_directory
-from minutebook.stores import store_at
 from tests.features.postgres.server import server
 from tests.terminal import Run, remembered
 

@@ -13,11 +13,17 @@ import numpy as np
 import pytest
 
 from minutebook.app import now
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import (
+from minutebook.features.migration import migration
+from minutebook.features.migration.migration import Migrated, Migration
+from minutebook.features.recall_log.rows import RecallRows
+from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.rows import TidyRows
+from minutebook.memory.access.audit import Trail
+from minutebook.record.caller import Caller
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.origin import Origin
+from minutebook.record.records import (
     CLASSES,
     TEXT_CLASSES,
     Entity,
@@ -30,17 +36,11 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
-from minutebook.features.migration import migration
-from minutebook.features.migration.migration import Migrated, Migration
-from minutebook.features.recall_log.rows import RecallRows
-from minutebook.features.tidying.findings import State
-from minutebook.features.tidying.rows import TidyRows
-from minutebook.search.text import parse_query
-from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
 from minutebook.store.token_uses import TokenUses
 from minutebook.store.values import Carried, VectorSpace
+from minutebook.text.words import parse_query
 from tests.features.migration.moves import BATCH, opened
 from tests.features.recall_log.samples import logged
 from tests.features.tidying.samples import suggested

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.config import settings_with
-from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding.protocol import Embedded
+from minutebook.config.models import open_embedding
 from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import MEAN_STATE, BuiltInEmbedder
 from minutebook.features.models.built_in.model_files import dequantise
 from minutebook.features.models.built_in.tokenizer import Tokenizer
 from minutebook.features.models.local_model import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.features.models.runtime import ModelSession, batches
-from minutebook.models import open_embedding
-from minutebook.search.late_interaction import likeness, unpacked
+from minutebook.model.protocol import Embedded
+from minutebook.record.errors import ModelUnavailable
+from minutebook.text.late_interaction import likeness, unpacked
 from tests.features.models.oracle import Oracle
 from tests.packed import packed_of
 
@@ -332,8 +332,8 @@ class Watch(MetaPathFinder):
         if name == "onnxruntime":
             seen.append(os.environ.get("ORT_DISABLE_TELEMETRY"))
 sys.meta_path.insert(0, Watch())
-import minutebook.embedding, minutebook.features.models.built_in.builtin, minutebook.features.models.endpoint
-import minutebook.features.models.local_model, minutebook.embedding.service
+import minutebook.model, minutebook.features.models.built_in.builtin, minutebook.features.models.endpoint
+import minutebook.features.models.local_model, minutebook.model.service
 heavy = {"onnxruntime", "onnx", "tokenizers", "sentencepiece", "httpx2", "google.protobuf"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 minutebook.features.models.built_in.builtin.open_model().embed_query("ready")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from minutebook.domain.errors import Unanswered
 from minutebook.features.models.endpoint import Completion
+from minutebook.record.errors import Unanswered
 from tests.chat_service import ChatService, completed
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minutebook.domain.errors import ModelUnavailable
 from minutebook.features.models.endpoint import EmbeddingEndpoint, EndpointEmbedder, open_endpoint
+from minutebook.record.errors import ModelUnavailable
 from tests.examples import parametrize_in_part
 
 KEY = "sk-secret-4711"

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from minutebook.embedding.protocol import Embedded
 from minutebook.features.models.built_in import builtin
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.features.models.built_in.english import EnglishModel, shares
 from minutebook.features.models.built_in.model_files import VOCABULARY
-from minutebook.search.late_interaction import OTHER_SCORE, Question, whole
+from minutebook.model.protocol import Embedded
+from minutebook.text.late_interaction import OTHER_SCORE, Question, whole
 from tests.features.models.oracle import Oracle
 from tests.packed import packed_of
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minutebook.domain.errors import ModelUnavailable
 from minutebook.features.models.local_model import FolderEmbedder
+from minutebook.record.errors import ModelUnavailable
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("tokenizers")

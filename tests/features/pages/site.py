@@ -15,18 +15,18 @@ from starlette.testclient import TestClient
 
 from minutebook.app import App
 from minutebook.config import Settings, settings_with
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Memory, MemoryType, Role
-from minutebook.domain.rights.grants import Grant
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.features.http.settings import HttpSettings
 from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.features.pages.serving import PagesMount
-from minutebook.server.app_loader import AppLoader
+from minutebook.record.caller import Call, Caller
+from minutebook.record.origin import Origin
+from minutebook.record.records import Memory, MemoryType, Role
+from minutebook.record.rights.grants import Grant
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.app_loader import AppLoader
 from tests.empty_database import empty_database
 from tools.build_hook import compile_stale
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Forbidden
-from minutebook.domain.records import Role
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Forbidden
+from minutebook.record.records import Role
 from tests.features.pages.site import AGENT, OWNER, Site
 
 

@@ -21,12 +21,12 @@ from playwright.sync_api import (
 
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.records import Memory, MemoryType
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.projects import Projects
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.records import Memory, MemoryType
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.record.writing.drafts import Draft
 from tests.conformance.npm import MODULES
 from tests.features.pages.site import AGENT
 from tests.features.pages.test_hostile_text import HOSTILE

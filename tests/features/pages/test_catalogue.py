@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
-from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame import catalogue
@@ -25,6 +23,8 @@ from minutebook.features.pages.frame.catalogue import (
 )
 from minutebook.features.pages.frame.markup import age
 from minutebook.features.pages.frame.words import WORDS, word
+from minutebook.record.records import Kind, MemoryType, Role, ScopeLevel, Status
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.features.pages.site import AGENT, Browser, Site, site_on
 from tests.features.pages.test_isolation import addresses
 from tools.messages import source_of, too_early, unmarked, untranslated

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.records import Role
 from minutebook.features.pages.frame.register import views
 from minutebook.features.pages.frame.sign_ins import IDLE, LINK_LASTS, LONGEST, MOST, SignIns
+from minutebook.record.records import Role
 from tests.examples import parametrize_in_part
 from tests.features.pages.site import BASE, OWNER, Site, site_on
 

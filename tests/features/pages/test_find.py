@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.record.caller import Call, Caller
+from minutebook.record.origin import Origin
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.features.code.test_pages import KETTLE, indexed, text_of
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 

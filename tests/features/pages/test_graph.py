@@ -5,9 +5,9 @@ from html import unescape
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Entity, Memory, Role
 from minutebook.features.pages.views.graph import AS_MARKUP, MOST, MOST_OPENED, SHOWN, STEPS
+from minutebook.record.caller import Caller
+from minutebook.record.records import Entity, Memory, Role
 from tests.features.pages.site import AGENT, OWNER, Site
 
 

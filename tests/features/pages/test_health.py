@@ -7,12 +7,12 @@ from random import Random
 import pytest
 
 from benchmarks.secret_samples import filled
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Entry, Role, Status
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.archives.copies.backups import store_backups
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.pages.views.health import STALE_AFTER
+from minutebook.record.caller import Caller
+from minutebook.record.records import Entry, Role, Status
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.features.pages.site import OWNER, Site
 
 

@@ -5,13 +5,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.markup import LONGEST_MARKDOWN, markdown, visible
+from minutebook.record.caller import Call, Caller
+from minutebook.record.origin import Origin
+from minutebook.record.records import Role
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.examples import parametrize_in_part
 from tests.features.pages.site import AGENT, OWNER, Site
 

@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 
 import pytest
 
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import MemoryType, Role, Status
-from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.projects import Projects
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.register import views
+from minutebook.record.caller import Call, Caller
+from minutebook.record.origin import Origin
+from minutebook.record.records import MemoryType, Role, Status
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.record.writing.drafts import Draft
 from tests.examples import parametrize_in_part
 from tests.features.pages.site import Browser, Site, site_on
 

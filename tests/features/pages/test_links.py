@@ -10,14 +10,14 @@ import pytest
 from starlette.routing import compile_path
 
 from minutebook.app import App
-from minutebook.domain.caller import anywhere
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, MemoryType, Record, Relation
 from minutebook.features.code.projects import Projects
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.records import address_of, name_of
 from minutebook.features.pages.frame.register import views
 from minutebook.features.tidying.looking.rounds import Rounds
+from minutebook.record.caller import anywhere
+from minutebook.record.records import CLASSES, TEXT_CLASSES, Kind, MemoryType, Record, Relation
 from tests.features.citations.repositories import committed
 from tests.features.ledger.decided import draft
 from tests.features.pages.site import AGENT, OWNER, Browser, Site, site_on

@@ -11,14 +11,14 @@ from typing import Any
 import anyio
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Forbidden
-from minutebook.domain.records import Memory, Role
 from minutebook.features.http.requests import access
 from minutebook.features.pages.views import live
 from minutebook.features.pages.views.activity import LONGEST_MARK, ends_of, mark_of
 from minutebook.features.pages.views.live import MOST_AT_ONCE
-from minutebook.server import limits
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Forbidden
+from minutebook.record.records import Memory, Role
+from minutebook.serve import limits
 from tests.features.pages.site import AGENT, HOST, OWNER, Browser, Site, site_on
 from tests.features.pages.test_hostile_text import HOSTILE, check_inert
 from tests.page_scope import page_scope

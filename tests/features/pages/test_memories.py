@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import NotFound
-from minutebook.domain.policy import Redact
-from minutebook.domain.records import Memory, MemoryType, Role, Status
+from minutebook.record.errors import NotFound
+from minutebook.record.policy import Redact
+from minutebook.record.records import Memory, MemoryType, Role, Status
 from tests.features.pages.site import AGENT, OWNER, Browser, Site, site_on
 
 

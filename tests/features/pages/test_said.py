@@ -7,7 +7,12 @@ from string import Formatter
 
 import pytest
 
-from minutebook.domain.errors import (
+from minutebook.features.pages.frame.catalogue import LANGUAGES, speaking
+from minutebook.features.pages.frame.page import Frame
+from minutebook.features.pages.frame.rendering import trouble_page
+from minutebook.features.pages.frame.wording import trouble_of
+from minutebook.features.pages.frame.words import WORDS, said
+from minutebook.record.errors import (
     Conflict,
     Forbidden,
     InBatch,
@@ -19,13 +24,8 @@ from minutebook.domain.errors import (
     StoreError,
     UnderReview,
 )
-from minutebook.domain.reason import Reason, Word, counted, must_be_one_of, of_system
-from minutebook.domain.records import Role, Status
-from minutebook.features.pages.frame.catalogue import LANGUAGES, speaking
-from minutebook.features.pages.frame.page import Frame
-from minutebook.features.pages.frame.rendering import trouble_page
-from minutebook.features.pages.frame.wording import trouble_of
-from minutebook.features.pages.frame.words import WORDS, said
+from minutebook.record.reason import Reason, Word, counted, must_be_one_of, of_system
+from minutebook.record.records import Role, Status
 from tests.features.pages.site import Site
 from tools.messages import reasons
 from tools.reasons import Template, has_words
@@ -76,12 +76,12 @@ def shown(error: MinutebookError) -> str:
 def test_the_reasons_are_found_where_they_are_given() -> None:
     assert len(TEMPLATES) > 700
     found = {
-        "locked by the role {role}, which outranks {own}": "domain/policy.py",
-        "must be one of {names}": "domain/reason.py",
+        "locked by the role {role}, which outranks {own}": "record/policy.py",
+        "must be one of {names}": "record/reason.py",
         "{count:,} record was compared by words alone: its vectors are still to come.": (
-            "services/embeddings.py"
+            "memory/embeddings.py"
         ),
-        "the store was stopped": "services/maintenance/database.py",
+        "the store was stopped": "memory/maintenance/database.py",
         "how it was before is not known any more": "features/undo/undo.py",
     }
     assert {text: str(TEMPLATES[text].path) for text in found} == found

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import MemoryType, Role
+from minutebook.record.caller import Caller
+from minutebook.record.records import MemoryType, Role
 from tests.features.pages.site import OWNER, Site
 
 

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from minutebook.invocation import Invocation
-from minutebook.server.daemon import client
-from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
+from minutebook.serve.daemon import client
+from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

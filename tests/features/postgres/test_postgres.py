@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Memory
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.search.text import parse_query
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.records import SYSTEM_ORGANIZATION, Memory
 from minutebook.store.sidecar import open_indices
 from minutebook.store.token_uses import TokenUses
+from minutebook.text.words import parse_query
 from tests.features.postgres.engine import PostgresEngine
 from tests.features.postgres.server import server
 from tests.store.conformance import StoreConformance

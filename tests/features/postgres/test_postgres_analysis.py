@@ -5,10 +5,10 @@ from typing import NoReturn
 
 import pytest
 
-from minutebook.domain.records import Memory, Turn
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.search.text import ANALYSIS, parse_query
+from minutebook.record.records import Memory, Turn
 from minutebook.store.sql import index_source
+from minutebook.text.words import ANALYSIS, parse_query
 from tests.features.postgres.engine import PostgresEngine
 from tests.features.postgres.server import server
 from tests.store.promises import ACME, ids

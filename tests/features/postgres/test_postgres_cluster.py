@@ -15,9 +15,9 @@ import psycopg
 import pytest
 
 import minutebook
-from minutebook.domain.records import Memory
 from minutebook.features.postgres.distribution import ON_EVERY_NODE, by_key, by_organization
 from minutebook.features.postgres.store import PostgresStore
+from minutebook.record.records import Memory
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
 from minutebook.store.values import Carried
@@ -225,11 +225,11 @@ def look_after(store: Tended) -> None:
 
 
 SEVERAL = {
-    ("services/access/audit.py", "audited"): "an act on a token: the system's and the token's own",
-    ("services/access/audit.py", "audited_batch"): "many memories in one call",
-    ("services/access/audit.py", "_append_refusals"): "refused acts",
+    ("memory/access/audit.py", "audited"): "an act on a token: the system's and the token's own",
+    ("memory/access/audit.py", "audited_batch"): "many memories in one call",
+    ("memory/access/audit.py", "_append_refusals"): "refused acts",
     (
-        "services/access/visibility.py",
+        "memory/access/visibility.py",
         "transaction",
     ): "what services have of the store: theirs are listed here",
     ("features/archives/archives.py", "_read"): "an import is taken in at once or not at all",
@@ -253,7 +253,7 @@ def test_few_transactions_are_about_several_organizations() -> None:
     package = Path(minutebook.__file__).parent
     found = set()
     for path in sorted(
-        [*package.joinpath("services").rglob("*.py"), *package.joinpath("features").rglob("*.py")]
+        [*package.joinpath("memory").rglob("*.py"), *package.joinpath("features").rglob("*.py")]
     ):
         text = path.read_text(encoding="utf-8")
         if ".transaction(" not in text:

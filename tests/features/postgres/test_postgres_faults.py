@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
 from minutebook.features.postgres.errors import fault_of
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.search.text import parse_query
+from minutebook.record.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
+from minutebook.text.words import parse_query
 from tests.features.postgres.engine import PostgresEngine
 from tests.features.postgres.server import StartedServer, server, small_disk
 from tests.store.samples import memory

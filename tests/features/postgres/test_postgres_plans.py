@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
-from minutebook.search.text import parse_query
+from minutebook.record.filters import Filter
+from minutebook.record.records import Memory
+from minutebook.text.words import parse_query
 from tests.features.postgres.engine import PostgresEngine
 from tests.features.postgres.server import server
 from tests.store.samples import memory

@@ -6,8 +6,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from minutebook.domain.records import Memory
 from minutebook.features.postgres.store import PostgresStore
+from minutebook.record.records import Memory
 from tests.features.postgres.engine import PostgresEngine
 from tests.features.postgres.server import server
 from tests.store.samples import memory

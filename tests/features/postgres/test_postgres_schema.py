@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.filters import Filter
 from minutebook.features.postgres import tables
+from minutebook.record.filters import Filter
 from minutebook.store.sql.tables import ALL_TABLES
 from tests.features.postgres.engine import PostgresEngine, RowsOf
 from tests.features.postgres.server import server

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from minutebook.config import load, settings_with
-from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.config.stores import open_store
 from minutebook.features.postgres.connections import place_of
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.stores import open_store
+from minutebook.record.errors import InvalidInput, StoreError
 from tests.features.postgres.server import server
 from tests.terminal import Run
 

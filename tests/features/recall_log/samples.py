@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from minutebook.domain.records import Kind
 from minutebook.features.recall_log.rows import Got, LoggedRecall, RecallQuery, RecallRows
+from minutebook.record.records import Kind
 from minutebook.store.protocol import Tended
 from tests.store.samples import START
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Memory, Role
+from minutebook.record.caller import Call, Caller
+from minutebook.record.origin import Origin
+from minutebook.record.records import Memory, Role
+from minutebook.serve.contracts.knowledge import knowledge
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 
 

@@ -9,13 +9,6 @@ from typing import Any
 
 import pytest
 
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import in_call
-from minutebook.domain.errors import StoreBusy
-from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Redact
-from minutebook.domain.records import MemoryType, Role, ScopeLevel
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
@@ -29,6 +22,13 @@ from minutebook.features.recall_log.recall_log import (
     ShownRecall,
 )
 from minutebook.features.recall_log.rows import LoggedRecall, RecallQuery, RecallRows
+from minutebook.record.caller import in_call
+from minutebook.record.errors import StoreBusy
+from minutebook.record.origin import Origin
+from minutebook.record.policy import Redact
+from minutebook.record.records import MemoryType, Role, ScopeLevel
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.contracts.knowledge import knowledge
 from tests.world import Opener, World
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from minutebook.domain.records import Kind, Memory
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
+from minutebook.record.records import Kind, Memory
 from minutebook.store.protocol import Tended
 from tests.features.recall_log.samples import logged
 from tests.store.samples import START, memory

@@ -8,14 +8,14 @@ from random import Random
 import pytest
 
 from benchmarks.secret_samples import filled
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import Forbidden
-from minutebook.domain.policy import Redact
-from minutebook.domain.records import Entry, Kind, MemoryType, Role
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.screening.secret_scan import SecretScan
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import Forbidden
+from minutebook.record.policy import Redact
+from minutebook.record.records import Entry, Kind, MemoryType, Role
+from minutebook.record.writing.drafts import Draft
 from tests.features.erasure.leftovers import leftovers
 from tests.features.ledger.decided import draft
 from tests.world import World, everything, worlds

@@ -10,7 +10,7 @@ from minutebook.config import settings_with
 from minutebook.features.http.process import listen
 from minutebook.features.http.requests.hosts import Address
 from minutebook.features.pages.frame.sign_ins import SignIns
-from minutebook.server.app_loader import AppLoader
+from minutebook.serve.app_loader import AppLoader
 from tests.features.pages.site import pages_on
 from tests.features.pages.test_browser import browser, pytestmark
 from tests.features.sign_in.openid_provider import (

@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from minutebook.config import settings_with
-from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.features.sign_in.faults import ProviderError, ProviderFault
 from minutebook.features.sign_in.openid import Provider, open_provider
 from minutebook.features.sign_in.round_trips import RoundTrips
 from minutebook.features.sign_in.signed_tokens import LEEWAY, open_issuer
+from minutebook.record.errors import InvalidInput, KeysUnavailable, Unidentified
 from tests.features.sign_in.openid_provider import CLIENT, SECRET, OpenIdProvider, provided
 
 HOME = "https://memory.example"

@@ -11,10 +11,10 @@ import httpx2
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 from minutebook.features.pages.frame.sign_ins import LONGEST, SignIns
 from minutebook.features.sign_in.faults import ProviderError, ProviderFault
 from minutebook.features.sign_in.round_trips import LASTS, RoundTrips
+from minutebook.record.records import SYSTEM_ORGANIZATION, Role, Token
 from tests.features.pages.site import OWNER, Browser, Site, site_on
 from tests.features.sign_in.issuing import EC, OTHER_RSA
 from tests.features.sign_in.openid_provider import CLIENT, SECRET, OpenIdProvider, provided

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.config import settings_with
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.records import DEFAULT_ORGANIZATION, SYSTEM_ORGANIZATION, Role
 from minutebook.features.sign_in.published import FRESH, OUTLIVES, READ_AGAIN_AFTER
 from minutebook.features.sign_in.signed_tokens import Issuer, IssuerKeys, open_issuer
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, KeysUnavailable, Unidentified
+from minutebook.record.records import DEFAULT_ORGANIZATION, SYSTEM_ORGANIZATION, Role
 from tests.features.sign_in.issuing import (
     AUDIENCE,
     EC,

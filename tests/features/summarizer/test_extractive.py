@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.records import Category, Turn
 from minutebook.features.summarizer.extractive import summarize
 from minutebook.features.summarizer.titles import phrases, title_of
-from minutebook.services.journal.summary_draft import MAX_TITLE, MAX_TITLE_WORDS, SummaryDraft
+from minutebook.memory.journal.summary_draft import MAX_TITLE, MAX_TITLE_WORDS, SummaryDraft
+from minutebook.record.records import Category, Turn
 from tests.examples import parametrize_in_part
 from tests.store.samples import START, turn
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.records import Category, Turn
 from minutebook.features.summarizer.session_facts import (
     SessionFacts,
     category_of,
@@ -20,6 +19,7 @@ from minutebook.features.summarizer.session_facts import (
     session_facts,
     without_politeness,
 )
+from minutebook.record.records import Category, Turn
 from tests.store.samples import START, turn
 
 Said = tuple[str, str]

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import CLASSES, Kind, Memory, Record, Role, Version
 from minutebook.features.sync.comparing import MachineComparison
 from minutebook.features.sync.machines import MachineSync, SyncReport
 from minutebook.features.sync.remotes import FolderRemote, Remote
 from minutebook.features.sync.replication import TRAVELLING, travelling_line
+from minutebook.record.caller import Caller
+from minutebook.record.records import CLASSES, Kind, Memory, Record, Role, Version
 from tests.world import World, everything, ready, worlds
 
 PERSON = Caller(name="ana", role=Role.HUMAN, writes_system=True)

@@ -9,13 +9,13 @@ from random import Random
 
 import pytest
 
-from minutebook.domain.records import Memory, Version
 from minutebook.features.audit_proof.audit_proof import TrailProving
 from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import Remote, remote_of
+from minutebook.record.records import Memory, Version
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, draft

@@ -11,9 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, Refused, StoreBusy
-from minutebook.domain.records import (
+from minutebook.features.audit_proof.audit_proof import TrailProving
+from minutebook.features.erasure.erasing import Erasing
+from minutebook.features.erasure.selection import Choice
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.features.sync import machines as sync_machines
+from minutebook.features.sync.machines import MachineSync
+from minutebook.features.sync.remotes import FolderRemote, remote_of
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, Refused, StoreBusy
+from minutebook.record.records import (
     Decision,
     Entity,
     Kind,
@@ -24,15 +32,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.writing.decision_drafts import ERASED
-from minutebook.features.audit_proof.audit_proof import TrailProving
-from minutebook.features.erasure.erasing import Erasing
-from minutebook.features.erasure.selection import Choice
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.ledger.repositories import Ledgers
-from minutebook.features.sync import machines as sync_machines
-from minutebook.features.sync.machines import MachineSync
-from minutebook.features.sync.remotes import FolderRemote, remote_of
+from minutebook.record.writing.decision_drafts import ERASED
 from tests.examples import examples
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, draft

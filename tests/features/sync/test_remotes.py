@@ -10,7 +10,6 @@ from threading import Thread
 
 import pytest
 
-from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.features.sync.machines import MachineSync
 from minutebook.features.sync.remotes import (
     BRANCH,
@@ -22,6 +21,7 @@ from minutebook.features.sync.remotes import (
     names_in,
     remote_of,
 )
+from minutebook.record.errors import InvalidInput, StoreError
 from tests.features.sync.joined_machines import Machines, machines
 
 FAKE_SSH = """#!/bin/sh

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.records import Kind, MemoryType
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.importers.source_imports import SourceImports
-from minutebook.services.intake import REMOVED_HERE, Outcome
+from minutebook.memory.intake import REMOVED_HERE, Outcome
+from minutebook.record.records import Kind, MemoryType
+from minutebook.record.writing.source_drafts import MemoryDraft, SourcePlace
 from tests.features.sync.joined_machines import PERSON, Machines, machines
 from tests.world import World
 

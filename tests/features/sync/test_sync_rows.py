@@ -2,8 +2,8 @@
 
 import pytest
 
-from minutebook.domain.records import Kind
 from minutebook.features.sync.rows import SENT, UNSENT, SyncRow, SyncRows
+from minutebook.record.records import Kind
 from minutebook.store.protocol import Tended
 
 

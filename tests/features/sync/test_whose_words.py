@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import MemoryType, Role
-from minutebook.domain.trust.doors import Voice
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.audit_proof.audit_proof import TrailProving
 from minutebook.features.ledger.proposals import Proposals
+from minutebook.record.caller import Caller
+from minutebook.record.records import MemoryType, Role
+from minutebook.record.trust.doors import Voice
+from minutebook.record.writing.drafts import Draft
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, committed, written
 from tests.features.sync.joined_machines import Machines, machines

@@ -1,8 +1,8 @@
 """Suggestions."""
 
-from minutebook.domain.records import Kind
 from minutebook.features.tidying.findings import State, Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
+from minutebook.record.records import Kind
 from minutebook.store.protocol import Tended
 from tests.store.samples import START
 

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller, WorkTree
-from minutebook.domain.errors import Conflict, Refused
-from minutebook.domain.records import Decision, Memory, Role, Status, Summary
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.tidying.findings import State, Topic
@@ -16,6 +13,9 @@ from minutebook.features.tidying.inbox import Inbox, Waiting
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.operations import reason_of
 from minutebook.features.undo.undo import Undo
+from minutebook.record.caller import Caller, WorkTree
+from minutebook.record.errors import Conflict, Refused
+from minutebook.record.records import Decision, Memory, Role, Status, Summary
 from tests.features.citations.repositories import committed
 from tests.features.citations.test_verdicts import index
 from tests.features.ledger.decided import draft

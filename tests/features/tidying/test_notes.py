@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minutebook.features.tidying.looking.notes import LONGEST_NOTE, Comparison, PairVerdict, compare
-from minutebook.language.revisions import DatedText
+from minutebook.text.revisions import DatedText
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 THEN = datetime(2026, 3, 4, tzinfo=UTC)

@@ -8,14 +8,14 @@ from random import Random
 import pytest
 
 from benchmarks.secret_samples import filled
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Link, Memory, MemoryType, ProposalStatus, Role, Status
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.looking.rounds import Rounds
+from minutebook.record.filters import Filter
+from minutebook.record.records import Link, Memory, MemoryType, ProposalStatus, Role, Status
+from minutebook.record.writing.decision_drafts import DecisionDraft
 from tests.features.pages.site import AGENT, OWNER, Browser, Site
 
 

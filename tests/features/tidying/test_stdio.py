@@ -11,7 +11,7 @@ import pytest
 
 from tests.features.catalog.test_stdio import OFFLINE, ask
 from tests.line_client import LineClient
-from tests.server.stdio.speaking import serving
+from tests.serve.stdio.speaking import serving
 
 WORDING = "The nightly backup runs at 02:00 UTC on host db-1."
 PROMPT = "word-what-is-kept-twice"

@@ -5,10 +5,18 @@ from datetime import timedelta
 
 import pytest
 
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.features.tidying.findings import State, Topic
+from minutebook.features.tidying.inbox import Inbox, Waiting
+from minutebook.features.tidying.looking.rounds import Rounds
+from minutebook.features.tidying.looking.state import TidyStatus
+from minutebook.features.tidying.rows import TidyRows
+from minutebook.features.undo.rows import ImageRows
+from minutebook.features.undo.undo import Undo
+from minutebook.model import Embedding
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import Conflict, Forbidden, InvalidInput, NotFound
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     CLASSES,
     Entry,
     Head,
@@ -18,15 +26,7 @@ from minutebook.domain.records import (
     Role,
     Version,
 )
-from minutebook.domain.writing.drafts import Draft
-from minutebook.embedding import Embedding
-from minutebook.features.tidying.findings import State, Topic
-from minutebook.features.tidying.inbox import Inbox, Waiting
-from minutebook.features.tidying.looking.rounds import Rounds
-from minutebook.features.tidying.looking.state import TidyStatus
-from minutebook.features.tidying.rows import TidyRows
-from minutebook.features.undo.rows import ImageRows
-from minutebook.features.undo.undo import Undo
+from minutebook.record.writing.drafts import Draft
 from tests.world import NOON, Opener, World
 
 PERSON = Caller(name="ada", role=Role.HUMAN)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from minutebook.domain.errors import Conflict, Forbidden
-from minutebook.domain.records import Memory, Status
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.wordings import wordable
+from minutebook.record.errors import Conflict, Forbidden
+from minutebook.record.records import Memory, Status
 from tests.features.tidying.test_tidying import AGENT, PERSON, found, kept, records, waiting
 from tests.world import Opener, World
 

@@ -7,10 +7,19 @@ from itertools import count
 
 import pytest
 
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import (
+from minutebook.features.audit_proof.last_texts import LastTexts
+from minutebook.features.importers.source_imports import SourceImports
+from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.looking.rounds import Rounds
+from minutebook.features.undo import undo as undo_module
+from minutebook.features.undo.rows import ImageRows
+from minutebook.features.undo.undo import Undo
+from minutebook.memory.access.audit import MOST_IN_ENTRY
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import Conflict, Forbidden, InvalidInput, NotFound
+from minutebook.record.filters import Filter
+from minutebook.record.records import (
     CLASSES,
     Entity,
     Entry,
@@ -23,18 +32,9 @@ from minutebook.domain.records import (
     Role,
     Version,
 )
-from minutebook.domain.trust.doors import Voice
-from minutebook.domain.writing.drafts import Draft
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
-from minutebook.features.audit_proof.last_texts import LastTexts
-from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.features.tidying.inbox import Inbox
-from minutebook.features.tidying.looking.rounds import Rounds
-from minutebook.features.undo import undo as undo_module
-from minutebook.features.undo.rows import ImageRows
-from minutebook.features.undo.undo import Undo
-from minutebook.services.access.audit import MOST_IN_ENTRY
+from minutebook.record.trust.doors import Voice
+from minutebook.record.writing.drafts import Draft
+from minutebook.record.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
 from tests.features.ledger.decided import draft
 from tests.world import NOON, Opener, World
 

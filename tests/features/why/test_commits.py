@@ -14,10 +14,7 @@ import pygit2
 import pytest
 
 from minutebook.app import App
-from minutebook.contracts.lines import as_lines
-from minutebook.domain.caller import Caller, FolderScope, WorkTree, in_call
-from minutebook.domain.records import Kind, ProjectCommit, TextRecord
-from minutebook.domain.sources import TEXTS, Source
+from minutebook.ask.memories import search
 from minutebook.features.code.projects import Projects
 from minutebook.features.why import following
 from minutebook.features.why.commit_source import CommitSource
@@ -26,8 +23,11 @@ from minutebook.features.why.following import Histories
 from minutebook.features.why.line_history import WAITING, HistoryCache, LineRange
 from minutebook.features.why.places import PlaceReasons
 from minutebook.features.why.search import CommitSearch
-from minutebook.operations.memories import search
-from minutebook.services.search.recall import WEIGHTS, Selection
+from minutebook.memory.search.recall import WEIGHTS, Selection
+from minutebook.record.caller import Caller, FolderScope, WorkTree, in_call
+from minutebook.record.records import Kind, ProjectCommit, TextRecord
+from minutebook.record.sources import TEXTS, Source
+from minutebook.serve.contracts.lines import as_lines
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
 from tests.world import Opener, World, wait_until

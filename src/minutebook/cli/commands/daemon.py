@@ -12,7 +12,7 @@ from minutebook.config import load
 
 if TYPE_CHECKING:
     from minutebook.config import Settings
-    from minutebook.server.daemon.rendezvous import DaemonAddress
+    from minutebook.serve.daemon.rendezvous import DaemonAddress
 
 
 _PROMPT = 1.0
@@ -88,7 +88,7 @@ def restart(options: dict[str, str]) -> dict[str, object]:
 
 def _stop(options: dict[str, str], *, is_for_all: bool) -> list[int]:
     """Stop the daemons; return the ids of their processes. All are tried before one that does not end is named."""
-    from minutebook.server.daemon import client
+    from minutebook.serve.daemon import client
 
     daemons = _daemons(options, is_for_all=is_for_all)
     left = [answer for address, answer in daemons if not client.stop(address)]
@@ -105,9 +105,9 @@ def _daemons(
 
     With `is_for_all`, those of this user's other stores too. Names on stderr those that say nothing.
     """
-    from minutebook.server.daemon import client
-    from minutebook.server.daemon.rendezvous import all_of_this_user
-    from minutebook.server.daemon.spawning import is_held
+    from minutebook.serve.daemon import client
+    from minutebook.serve.daemon.rendezvous import all_of_this_user
+    from minutebook.serve.daemon.spawning import is_held
 
     home = os.path.realpath(load(options).home)
     found, silent = [], []
@@ -128,8 +128,8 @@ def _daemons(
 
 def daemons_of(settings: "Settings") -> "list[tuple[DaemonAddress, dict[str, Any]]]":
     """Find the daemons of a store that answer at once, and their descriptions of themselves."""
-    from minutebook.server.daemon import client
-    from minutebook.server.daemon.rendezvous import all_of_this_user
+    from minutebook.serve.daemon import client
+    from minutebook.serve.daemon.rendezvous import all_of_this_user
 
     home = os.path.realpath(settings.home)
     asked = ((one, client.ask(one, "status", _PROMPT)) for one in all_of_this_user())

@@ -2,13 +2,13 @@
 
 import click
 
+from minutebook.ask import memories
 from minutebook.cli.ids import memory_id
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import both_ids, identity
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Edge, Memory
-from minutebook.operations import memories
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Edge, Memory
 
 
 @click.command(short_help="Lock, unlock, verify or deprecate a memory.")

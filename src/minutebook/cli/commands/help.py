@@ -4,7 +4,7 @@ import click
 
 from minutebook.cli.printing import body, echo
 from minutebook.cli.terminal import EVERY_COMMAND
-from minutebook.domain.errors import InvalidInput
+from minutebook.record.errors import InvalidInput
 
 
 @click.command(

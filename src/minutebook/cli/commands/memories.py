@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.ask import memories
+from minutebook.ask.memories import Hit, Shown
+from minutebook.ask.table import operation_to_show
 from minutebook.cli.added_options import added_options
 from minutebook.cli.filters import memory_filters, time_given
 from minutebook.cli.ids import any_id, memory_id
@@ -22,27 +25,18 @@ from minutebook.cli.terminal import (
     text_given,
     through,
 )
-from minutebook.domain.caller import FolderScope
-from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.ids import ledger_id_of
-from minutebook.domain.origin import Origin, by_whom
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import (
-    Memory,
-    MemoryType,
-    Record,
-    ScopeLevel,
-    Version,
-)
-from minutebook.operations import memories
-from minutebook.operations.memories import Hit, Shown
-from minutebook.operations.table import operation_to_show
-from minutebook.search.fusion import Share
-from minutebook.services.access.provenance import written
+from minutebook.memory.access.provenance import written
+from minutebook.record.caller import FolderScope
+from minutebook.record.errors import InvalidInput, MinutebookError
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.ids import ledger_id_of
+from minutebook.record.origin import Origin, by_whom
+from minutebook.record.reason import count_of
+from minutebook.record.records import Memory, MemoryType, Record, ScopeLevel, Version
+from minutebook.text.fusion import Share
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
+    from minutebook.ask.connection import Operating
 
 _FIELD = 15
 """Columns that the name of a field takes."""

@@ -7,7 +7,7 @@ from minutebook.cli.printing import say_exactly
 from minutebook.cli.terminal import serving
 from minutebook.config import load
 from minutebook.invocation import DEFAULT_CONTRACT
-from minutebook.server.logs import log_to_stderr
+from minutebook.serve.logs import log_to_stderr
 
 
 @click.command(short_help="Serve contracts to MCP clients, over stdio or HTTP.")
@@ -27,8 +27,8 @@ def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
     """
     settings = load(options)
     log_to_stderr(settings)
-    from minutebook.contracts.registry import opened
-    from minutebook.server.stdio import in_process
+    from minutebook.serve.contracts.registry import opened
+    from minutebook.serve.stdio import in_process
 
     names = contracts or (DEFAULT_CONTRACT,)
     served = opened(
@@ -46,8 +46,8 @@ def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
 @added_options("export-schema")
 def export_schema(options: dict[str, str], contract: str, format: str) -> None:
     """Print a CONTRACT's tools, schemas and errors as one document."""
-    from minutebook.contracts.answers import written
-    from minutebook.contracts.registry import opened
+    from minutebook.serve.contracts.answers import written
+    from minutebook.serve.contracts.registry import opened
 
     (chosen,) = opened([contract])
     text = chosen.exported() if format == "json" else written(chosen.schema(), format)

@@ -20,9 +20,9 @@ from minutebook.config import (
     stated,
     variable_of,
 )
-from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.reason import cause_of, of_system
 from minutebook.invocation import FILE, HIDDEN, PREFIX
+from minutebook.record.errors import InvalidInput, StoreError
+from minutebook.record.reason import cause_of, of_system
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -172,8 +172,8 @@ def _document(path: Path) -> "TOMLDocument":
 
 def _write(path: Path, text: str) -> None:
     """Put a file in the place of another, whole; for its owner's eyes, as it may hold keys."""
-    from minutebook.disk.atomic_file import replace_file
-    from minutebook.services.maintenance.data_directory import make_home
+    from minutebook.memory.maintenance.data_directory import make_home
+    from minutebook.store.disk.atomic_file import replace_file
 
     make_home(path.parent)
     try:

@@ -19,7 +19,7 @@ from minutebook.invocation import INTERRUPTED, Invocation, environment
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.config import Settings
-    from minutebook.domain.caller import Caller
+    from minutebook.record.caller import Caller
 
 
 class Stage(IntEnum):

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from minutebook.ask.day import day
 from minutebook.cli.filters import time_given
 from minutebook.cli.opening import opened, scope_here
 from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
-from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic, grouped
-from minutebook.domain.errors import InvalidInput
-from minutebook.operations.day import day
+from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic, grouped
+from minutebook.record.errors import InvalidInput
 
 WIDTH = 80
 """Characters of a line, at most."""

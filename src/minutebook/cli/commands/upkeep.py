@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook import __version__
+from minutebook.ask import upkeep as operations
+from minutebook.ask.upkeep import ModelState
 from minutebook.cli.opening import opened, opened_here, settings_of
 from minutebook.cli.printing import say, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.config import Settings
-from minutebook.domain.errors import InvalidInput, StoreDamaged
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Kind
 from minutebook.feature import loaded
-from minutebook.operations import upkeep as operations
-from minutebook.operations.upkeep import ModelState
+from minutebook.record.errors import InvalidInput, StoreDamaged
+from minutebook.record.reason import count_of
+from minutebook.record.records import Kind
 
 if TYPE_CHECKING:
-    from minutebook.services.maintenance.doctor import Finding
+    from minutebook.memory.maintenance.doctor import Finding
 
 _SHOWN = {
     Kind.MEMORY: "memories",
@@ -70,7 +70,7 @@ def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
     state, reason = model.state, model.reason
     if state is None:
         # What it takes to know, a daemon whose model was asked for has done.
-        from minutebook.models import open_embedding
+        from minutebook.config.models import open_embedding
 
         state, reason = open_embedding(settings).unloaded
     return {
@@ -131,8 +131,8 @@ def doctor(
 
 def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding], str]":
     """Return the findings about the store, and its place, where it can be opened."""
-    from minutebook.places import damage_of
-    from minutebook.services.maintenance.doctor import Finding
+    from minutebook.config.places import damage_of
+    from minutebook.memory.maintenance.doctor import Finding
 
     findings, place = list[Finding](), ""
     try:
@@ -160,8 +160,8 @@ def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
     from minutebook.cli.commands.daemon import daemons_of
     from minutebook.config import environment
     from minutebook.invocation import Invocation
-    from minutebook.server.daemon.rendezvous import daemon_address
-    from minutebook.services.maintenance.doctor import Finding
+    from minutebook.memory.maintenance.doctor import Finding
+    from minutebook.serve.daemon.rendezvous import daemon_address
 
     if settings.daemon == "off":
         return []
@@ -184,7 +184,7 @@ def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
 
 def _clear_left(settings: Settings) -> None:
     """Remove the unfinished files that killed backups, restores and exports left; say so on stderr."""
-    from minutebook.places import data_directory
+    from minutebook.config.places import data_directory
 
     if removed := data_directory(settings).clear():
         warn(
@@ -194,8 +194,8 @@ def _clear_left(settings: Settings) -> None:
 
 def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     from minutebook.app import now
-    from minutebook.places import data_directory
-    from minutebook.services.maintenance.data_directory import start_anew
+    from minutebook.config.places import data_directory
+    from minutebook.memory.maintenance.data_directory import start_anew
 
     if not is_damaged:
         raise InvalidInput(

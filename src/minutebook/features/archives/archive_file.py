@@ -9,12 +9,6 @@ from datetime import datetime
 from errno import ELOOP
 from typing import Any, BinaryIO
 
-from minutebook.disk.encryption import FileDamaged, Keys, decrypting
-from minutebook.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
-from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
-from minutebook.domain.json_lines import check_sound, json_line, line_of, object_of, record_of
-from minutebook.domain.reason import Reason, of_system
-from minutebook.domain.records import Kind, Record, Summary, Turn
 from minutebook.features.archives.archive_lines import (
     FORMAT,
     KINDS,
@@ -26,6 +20,12 @@ from minutebook.features.archives.archive_lines import (
     journal_record,
 )
 from minutebook.features.archives.archive_paths import ArchivePath
+from minutebook.record.errors import InvalidArchive, InvalidInput, StoreError
+from minutebook.record.json_lines import check_sound, json_line, line_of, object_of, record_of
+from minutebook.record.reason import Reason, of_system
+from minutebook.record.records import Kind, Record, Summary, Turn
+from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting
+from minutebook.store.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
 
 At = Callable[[int], None]
 """Hears how many bytes have been read."""

@@ -12,18 +12,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.json_lines import json_line, version_refused
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import (
-    SCORES,
-    Category,
-    Kind,
-    Summary,
-    Turn,
-)
-from minutebook.domain.writing.turns import summary_id
+from minutebook.record.errors import InvalidInput
+from minutebook.record.instants import rfc3339
+from minutebook.record.json_lines import json_line, version_refused
+from minutebook.record.reason import must_be_one_of
+from minutebook.record.records import SCORES, Category, Kind, Summary, Turn
+from minutebook.record.writing.turns import summary_id
 
 FORMAT = "minutebook-archive"
 VERSION = 1

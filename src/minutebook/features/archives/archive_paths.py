@@ -9,12 +9,12 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.reason import cause_of
-from minutebook.domain.rights.roots import Roots
-from minutebook.services.maintenance.data_directory import ARCHIVE
+from minutebook.memory.maintenance.data_directory import ARCHIVE
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, StoreError
+from minutebook.record.instants import rfc3339
+from minutebook.record.reason import cause_of
+from minutebook.record.rights.roots import Roots
 
 _LONGEST_SLUG = 40
 

@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import BinaryIO
 
 from minutebook.app import App
-from minutebook.disk.atomic_file import new_file
-from minutebook.disk.encryption import encrypting
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import Forbidden, InvalidInput
-from minutebook.domain.filters import default_organization, repository_of
-from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
-from minutebook.domain.rights.roots import Roots
-from minutebook.domain.writing.decision_drafts import authorship_of
+from minutebook.config.places import data_directory
 from minutebook.features.archives.archive_file import ArchiveWriter, JournalWriter, reading
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode, Owner
 from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths
 from minutebook.features.archives.importing import HEARD_EVERY, Import, Imported, verified
 from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
-from minutebook.places import data_directory
-from minutebook.services.access.visibility import VisibleMoment
+from minutebook.memory.access.visibility import VisibleMoment
+from minutebook.record import policy
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.errors import Forbidden, InvalidInput
+from minutebook.record.filters import default_organization, repository_of
+from minutebook.record.records import CLASSES, Authorship, Kind, Record, Role
+from minutebook.record.rights.roots import Roots
+from minutebook.record.writing.decision_drafts import authorship_of
+from minutebook.store.disk.atomic_file import new_file
+from minutebook.store.disk.encryption import encrypting
 
 EXPORT, IMPORT = "export", "import"
 

@@ -4,17 +4,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from minutebook.domain.instants import not_ahead
-from minutebook.domain.origin import Origin, as_client
-from minutebook.domain.records import (
-    Decision,
-    Memory,
-    Proposal,
-    ProposalStatus,
-    Record,
-    Status,
-)
 from minutebook.features.ledger.mirror.waiting import waiting_id
+from minutebook.record.instants import not_ahead
+from minutebook.record.origin import Origin, as_client
+from minutebook.record.records import Decision, Memory, Proposal, ProposalStatus, Record, Status
 
 _PAST = ("event_time", "ingestion_time", "updated_at", "created_at", "changed_at", "at")
 """The fields that say when something was said or done."""

@@ -13,18 +13,18 @@ from minutebook.cli.printing import echo, fields_of
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import counted, identity
 from minutebook.config import load
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import InvalidInput, NotFound
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Kind
 from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.server.logs import log_to_stderr
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import InvalidInput, NotFound
+from minutebook.record.reason import count_of
+from minutebook.record.records import Kind
+from minutebook.serve.logs import log_to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from minutebook.app import App
-    from minutebook.domain.records import Token
+    from minutebook.record.records import Token
 
 
 _OF_CONTRACT = ("contract", "journal")
@@ -156,7 +156,7 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> object: 
     """
     from minutebook.features.archives.copies.backups import store_backups
     from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
-    from minutebook.services.maintenance.data_directory import BACKUP
+    from minutebook.memory.maintenance.data_directory import BACKUP
 
     if rotate is (path is not None):
         raise InvalidInput("PATH", "or --rotate is needed, and not both")
@@ -197,9 +197,9 @@ def restore(
 
     Of a memory that is not deleted, --version brings back an earlier text.
     """
+    from minutebook.config.places import data_directory
     from minutebook.features.archives.copies.restores import Restores
-    from minutebook.places import data_directory
-    from minutebook.services.maintenance.data_directory import BACKUP
+    from minutebook.memory.maintenance.data_directory import BACKUP
 
     path = Path(what)
     if server_named() is None and (path.suffix == BACKUP or path.is_file()):
@@ -219,8 +219,8 @@ def restore(
 
 def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
     from minutebook.app import now
+    from minutebook.config.places import data_directory
     from minutebook.features.archives.copies.restores import Restores
-    from minutebook.places import data_directory
 
     settings = load(options)
     log_to_stderr(settings)

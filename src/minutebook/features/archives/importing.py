@@ -9,11 +9,30 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
-from minutebook.domain.filters import sees
-from minutebook.domain.records import (
+from minutebook.features.archives.archive_file import At, Reader
+from minutebook.features.archives.archive_lines import Mode
+from minutebook.features.archives.claims import as_claim, is_claim_of, loses_trust
+from minutebook.features.ledger.mirror.rebuilding import Rebuilding
+from minutebook.features.ledger.mirror.waiting import waiting_id
+from minutebook.memory.access.audit import TakenIn
+from minutebook.memory.access.visibility import seen_by
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.memory.intake import (
+    WRITTEN,
+    IntakeReport,
+    Outcome,
+    Removals,
+    Verdict,
+    is_forgotten,
+    verdict_on,
+    whole_of,
+)
+from minutebook.memory.knowledge.mentions import Mentions
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidArchive, InvalidInput, ScopeViolation
+from minutebook.record.filters import sees
+from minutebook.record.records import (
     CLASSES,
     Decision,
     DecisionStatus,
@@ -28,28 +47,9 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.trust.acts import IMPORT_OWN
-from minutebook.domain.writing.source_drafts import SourcePlace
-from minutebook.domain.writing.turns import next_instant, summary_id, turn_id
-from minutebook.features.archives.archive_file import At, Reader
-from minutebook.features.archives.archive_lines import Mode
-from minutebook.features.archives.claims import as_claim, is_claim_of, loses_trust
-from minutebook.features.ledger.mirror.rebuilding import Rebuilding
-from minutebook.features.ledger.mirror.waiting import waiting_id
-from minutebook.services.access.audit import TakenIn
-from minutebook.services.access.visibility import seen_by
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.intake import (
-    WRITTEN,
-    IntakeReport,
-    Outcome,
-    Removals,
-    Verdict,
-    is_forgotten,
-    verdict_on,
-    whole_of,
-)
-from minutebook.services.knowledge.mentions import Mentions
+from minutebook.record.trust.acts import IMPORT_OWN
+from minutebook.record.writing.source_drafts import SourcePlace
+from minutebook.record.writing.turns import next_instant, summary_id, turn_id
 
 _ACTS = {
     (Mode.MERGE, False): "import",

@@ -11,7 +11,7 @@ from minutebook.cli.keyboard import PATH, confirm, is_answered
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import as_json, identity
-from minutebook.domain.errors import InvalidInput
+from minutebook.record.errors import InvalidInput
 
 if TYPE_CHECKING:
     from minutebook.features.archives.notes.note_sync import Deletion, NotesReport

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from minutebook.ask.operation import operation
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller
-from minutebook.operations.operation import operation
+from minutebook.record.caller import Caller
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
     from minutebook.app import App
+    from minutebook.ask.connection import Operating
 
 
 _MINUTE = "%Y-%m-%dT%H:%MZ"

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Forbidden
-from minutebook.domain.policy import may_read_metrics
-from minutebook.domain.reason import Reason
-from minutebook.domain.trust.acts import IMPORT_OWN
-from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.archives.copies.scheduled_backups import BackupState, scheduled_backups
-from minutebook.services.maintenance.doctor import Check, Finding
+from minutebook.memory.maintenance.doctor import Check, Finding
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Forbidden
+from minutebook.record.policy import may_read_metrics
+from minutebook.record.reason import Reason
+from minutebook.record.trust.acts import IMPORT_OWN
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 BACK_UP = "`minutebook backup --rotate` makes one now"
 

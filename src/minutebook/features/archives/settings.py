@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from minutebook.config import Settings
 from minutebook.config.kinds import FOLDER, ROOTS, at_least, setting
-from minutebook.domain.filters import default_organization
-from minutebook.domain.rights.roots import NamedRoots, Roots
+from minutebook.record.filters import default_organization
+from minutebook.record.rights.roots import NamedRoots, Roots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,19 +5,19 @@ from dataclasses import replace
 from itertools import chain
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter, open_organizations
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
-from minutebook.domain.rights.grants import home_of
-from minutebook.domain.trust.fingerprints import FINGERPRINTED, id_in_trail
-from minutebook.domain.trust.trail import HEAD
 from minutebook.features.audit_proof.head_signatures import Signatures
 from minutebook.features.audit_proof.last_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
 from minutebook.features.audit_proof.trail_key import fits
 from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.services.access.audit import break_among, entries_of, head_of
-from minutebook.services.access.visibility import seen_by
+from minutebook.memory.access.audit import break_among, entries_of, head_of
+from minutebook.memory.access.visibility import seen_by
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.filters import Filter, open_organizations
+from minutebook.record.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
+from minutebook.record.rights.grants import home_of
+from minutebook.record.trust.fingerprints import FINGERPRINTED, id_in_trail
+from minutebook.record.trust.trail import HEAD
 from minutebook.store.protocol import Snapshot, Store
 
 MOST_HELD = 200_000

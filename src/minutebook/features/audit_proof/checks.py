@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from minutebook.app import App
 from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.services.maintenance.doctor import Check, Finding
+from minutebook.memory.maintenance.doctor import Check, Finding
 from minutebook.store.protocol import Tended
 
 _OUTSIDE = "someone changed the store outside Minutebook; compare with a backup"

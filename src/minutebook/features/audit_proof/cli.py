@@ -14,15 +14,15 @@ from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import check_begun, opened, opened_here, settings_of
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, entry_line, identity
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Head
 from minutebook.features.audit_proof import operations
 from minutebook.features.audit_proof.head_signatures import Signed
 from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.features.audit_proof.trail_proof import NOT_PROVED, Proof
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput
+from minutebook.record.instants import rfc3339
+from minutebook.record.reason import count_of
+from minutebook.record.records import Head
 
 if TYPE_CHECKING:
     from minutebook.app import App

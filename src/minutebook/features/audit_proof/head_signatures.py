@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Entry, Head
-from minutebook.domain.trust.trail import DONE, Break
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Entry, Head
+from minutebook.record.trust.trail import DONE, Break
 
 SIGN = "sign_head"
 """The act that signs the entry before it, and by its digest all entries before that."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zlib import crc32
 
-from minutebook.domain.records import (
+from minutebook.record.records import (
     Decision,
     Entry,
     Kind,
@@ -16,15 +16,15 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.domain.trust.acts import IMPORT_OWN, RESET, TAKE_IN, TAKE_IN_PERSONS
-from minutebook.domain.trust.fingerprints import (
+from minutebook.record.trust.acts import IMPORT_OWN, RESET, TAKE_IN, TAKE_IN_PERSONS
+from minutebook.record.trust.fingerprints import (
     Fingerprinted,
     differing,
     fingerprint,
     id_in_trail,
     is_same,
 )
-from minutebook.domain.trust.trail import DONE, ERASE, text_digest
+from minutebook.record.trust.trail import DONE, ERASE, text_digest
 
 MISSING = "it is missing, and the trail has no act that removed it"
 CHANGED = "its text is not the one that the trail has the digest of"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from minutebook.disk.atomic_file import new_file
-from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.json_lines import json_line
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import Head
+from minutebook.record.errors import InvalidInput, StoreError
+from minutebook.record.instants import rfc3339
+from minutebook.record.json_lines import json_line
+from minutebook.record.reason import of_system
+from minutebook.record.records import Head
+from minutebook.store.disk.atomic_file import new_file
 
 SUFFIX = ".jsonl"
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Entry, Head, Kind
+from minutebook.ask.operation import is_at_keyboard, operation
 from minutebook.features.audit_proof.trail_proof import Proof
-from minutebook.operations.operation import is_at_keyboard, operation
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Entry, Head, Kind
 
 if TYPE_CHECKING:
     from minutebook.app import App

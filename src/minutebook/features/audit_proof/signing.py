@@ -10,14 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.app import App
-from minutebook.disk.atomic_file import replace_file
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, InvalidInput, StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import Entry, Head, Kind
-from minutebook.domain.trust.trail import Break, first_break
 from minutebook.features.audit_proof.head_signatures import (
     SIGN,
     Signatures,
@@ -27,12 +19,20 @@ from minutebook.features.audit_proof.head_signatures import (
 )
 from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.features.audit_proof.trail_key import beside, fits, private_key, public_text
-from minutebook.services.jobs import Job
+from minutebook.memory.jobs import Job
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, InvalidInput, StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.reason import of_system
+from minutebook.record.records import Entry, Head, Kind
+from minutebook.record.trust.trail import Break, first_break
+from minutebook.store.disk.atomic_file import replace_file
+from minutebook.store.disk.filelock import FileLock
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from minutebook.services.access.audit import Trail
+    from minutebook.memory.access.audit import Trail
     from minutebook.store.protocol import Store
 
 log = logging.getLogger(__name__)

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minutebook.disk.atomic_file import new_file, replace_file
-from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.reason import cause_of, of_system
 from minutebook.features.audit_proof.head_signatures import public_key_bytes, public_key_text
+from minutebook.record.errors import InvalidInput, StoreError
+from minutebook.record.reason import cause_of, of_system
+from minutebook.store.disk.atomic_file import new_file, replace_file
 
 if TYPE_CHECKING:
     # Only who signs or checks a signature loads it.

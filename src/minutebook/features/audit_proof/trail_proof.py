@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from minutebook.domain.records import Head
-from minutebook.domain.trust.trail import Break
 from minutebook.features.audit_proof.head_signatures import Signed
 from minutebook.features.audit_proof.last_texts import ErasedRecord, TrailDifference
+from minutebook.record.records import Head
+from minutebook.record.trust.trail import Break
 
 NOT_PROVED = (
     "what searches and filters read beside the records: words, vectors, token states, mentions, digests",

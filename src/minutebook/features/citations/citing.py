@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import NotFound
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Decision, Entry, Kind, Memory, Record, Summary, Turn
-from minutebook.domain.trust.acts import CONFIRM
-from minutebook.domain.trust.trail import DONE, UNDO
-from minutebook.domain.writing.turns import EditedFiles, turns_of
 from minutebook.features.citations.rows import CitationRows, RecordName
 from minutebook.features.citations.texts import CitingText, citing_text
+from minutebook.record.caller import Caller
+from minutebook.record.errors import NotFound
+from minutebook.record.filters import Filter
+from minutebook.record.records import Decision, Entry, Kind, Memory, Record, Summary, Turn
+from minutebook.record.trust.acts import CONFIRM
+from minutebook.record.trust.trail import DONE, UNDO
+from minutebook.record.writing.turns import EditedFiles, turns_of
 
 LONGEST = 20_000
 """Characters of a text that are read for citations."""

@@ -10,13 +10,13 @@ from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import opened_if_begun
 from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
-from minutebook.domain.reason import count_of
+from minutebook.config.folders.finding import find_place
+from minutebook.config.whereabouts import scope_of
 from minutebook.features.citations import operations
 from minutebook.features.citations.checking import CheckReport, CodeCheck
 from minutebook.features.citations.cited import CitationVerdict, Judged
 from minutebook.features.citations.trees import reading_git
-from minutebook.folders.finding import find_place
-from minutebook.whereabouts import scope_of
+from minutebook.record.reason import count_of
 
 _TITLE = 100
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from minutebook.domain.caller import Caller
-from minutebook.services.infrastructure import Infrastructure
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.record.caller import Caller
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.change_feed import ProgramMarks
 from minutebook.store.values import Change

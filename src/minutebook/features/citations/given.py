@@ -30,8 +30,8 @@ def _in_consequences(options: dict[str, str], typed: dict[str, Any]) -> bool:
 
 def _tell_missing(given: Sequence[str]) -> None:
     """Warn of citations that are not there, once, in the last commit of this folder's repository."""
-    from minutebook.domain.errors import InvalidInput
     from minutebook.features.citations.checking import CodeCheck
+    from minutebook.record.errors import InvalidInput
 
     try:
         missing = CodeCheck(Path(), None).missing(given)

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.checking import CodeCheck, worse_of
 from minutebook.features.citations.citing import CitingRecord
 from minutebook.features.citations.rows import JudgedRecord, RecordName
 from minutebook.features.citations.trees import PROJECT, check_size, reading_git
 from minutebook.features.citations.work_trees import NEVER, files_of, stamp_of
+from minutebook.record.errors import InvalidInput
 
 
 def judged_by(

@@ -4,22 +4,15 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.records import (
-    Decision,
-    DecisionStatus,
-    Kind,
-    Memory,
-    Status,
-    Summary,
-)
+from minutebook.ask.memories import in_folder
+from minutebook.ask.operation import operation
 from minutebook.features.citations.texts import CitingText
-from minutebook.operations.memories import in_folder
-from minutebook.operations.operation import operation
+from minutebook.record.caller import Caller, FolderScope
+from minutebook.record.records import Decision, DecisionStatus, Kind, Memory, Status, Summary
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.services.access.visibility import View
+    from minutebook.memory.access.visibility import View
 
 
 MOST_SESSIONS = 200

@@ -8,9 +8,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from minutebook.domain.plain import plain, value_of
-from minutebook.domain.records import Kind
 from minutebook.features.citations.cited import Judged
+from minutebook.record.plain import plain, value_of
+from minutebook.record.records import Kind
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import instant, microseconds, value_text

@@ -4,13 +4,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, Note, anywhere
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Project, TextRecord
-from minutebook.domain.trust.acts import CONFIRM
-from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.code.references import references_in
+from minutebook.record.caller import Caller, Note, anywhere
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import Reason
+from minutebook.record.records import Project, TextRecord
+from minutebook.record.trust.acts import CONFIRM
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 
 def note_absent(app: App, caller: Caller, record: TextRecord) -> None:

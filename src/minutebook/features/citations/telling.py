@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from minutebook.domain.reason import Reason
 from minutebook.features.citations.cited import CitationVerdict, Judged
-from minutebook.services.search.hit_notes import HitNote
+from minutebook.memory.search.hit_notes import HitNote
+from minutebook.record.reason import Reason
 
 _WORST = (
     CitationVerdict.HOLDS,

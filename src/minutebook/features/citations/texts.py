@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from minutebook.domain.records import Decision, Kind, Memory, MemoryType, Summary
 from minutebook.features.code.references import Reference, as_given, below, references_in
+from minutebook.record.records import Decision, Kind, Memory, MemoryType, Summary
 
 CITES = "cites"
 """The field of a memory's metadata with citations given by hand."""

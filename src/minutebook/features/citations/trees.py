@@ -11,11 +11,11 @@ from typing import Protocol
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.cited import Cited, CodeDefinition
 from minutebook.features.citations.definitions import definitions_of
 from minutebook.features.code.chunking.files import MAX_BYTES, decode, is_text, read_regular
 from minutebook.features.code.references import file_meant
+from minutebook.record.errors import InvalidInput
 
 MOST_FILES = 20_000
 """Files of a repository that are read unasked, at most."""

@@ -9,18 +9,18 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
 from minutebook.features.citations.cited import Judged
 from minutebook.features.citations.citing import CITING, CitingRecord, CitingRecords
 from minutebook.features.citations.following import Follower
 from minutebook.features.citations.rows import CitationRows, JudgedRecord, RecordName
 from minutebook.features.citations.telling import note_on, worst_of
 from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees, tree_around
-from minutebook.services.access.visibility import View
-from minutebook.services.jobs import Job
-from minutebook.services.search.hit_notes import HitNote, HitNoter
+from minutebook.memory.access.visibility import View
+from minutebook.memory.jobs import Job
+from minutebook.memory.search.hit_notes import HitNote, HitNoter
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.errors import InvalidInput, StoreError
+from minutebook.record.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
 from minutebook.store.values import Change
 
 log = logging.getLogger(__name__)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from minutebook.domain.caller import Caller, WorkTree
-from minutebook.domain.records import Project
 from minutebook.features.citations.rows import JudgedRecord, Stamp
+from minutebook.record.caller import Caller, WorkTree
+from minutebook.record.records import Project
 
 GIT = ".git"
 

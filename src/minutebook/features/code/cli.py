@@ -13,16 +13,16 @@ from minutebook.cli.opening import made_here, opened
 from minutebook.cli.printing import echo, fields_of, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, identity
-from minutebook.domain.caller import in_call
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Project
 from minutebook.features.code import operations
 from minutebook.features.code.operations import IndexedProject
+from minutebook.record.caller import in_call
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import count_of
+from minutebook.record.records import Project
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
     from minutebook.app import App
+    from minutebook.ask.connection import Operating
 
 _LINES = 8
 
@@ -130,7 +130,7 @@ def code(
     if as_json:
         say(found, "", as_json)
         return
-    from minutebook.search.text import words
+    from minutebook.text.words import words
 
     if not found:
         echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from minutebook.domain.caller import Progress
-from minutebook.domain.errors import Conflict
-from minutebook.domain.filters import Filter
-from minutebook.domain.ids import new_id
-from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.features.code.chunking import files
 from minutebook.features.code.chunking.chunks import Chunk, chunk
 from minutebook.features.code.chunking.files import CodeFile, Skip, Unreadable
 from minutebook.features.code.chunking.languages import language_of
-from minutebook.services.access.visibility import narrowed
-from minutebook.services.infrastructure import Infrastructure
+from minutebook.memory.access.visibility import narrowed
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.record.caller import Progress
+from minutebook.record.errors import Conflict
+from minutebook.record.filters import Filter
+from minutebook.record.ids import new_id
+from minutebook.record.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.store.named_locks import Held
 
 WINDOW = timedelta(seconds=30)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import CodeChunk, Project
-from minutebook.operations.operation import check_range, is_at_keyboard, operation
+from minutebook.ask.operation import check_range, is_at_keyboard, operation
+from minutebook.record.caller import Caller
+from minutebook.record.records import CodeChunk, Project
 
 if TYPE_CHECKING:
     from minutebook.app import App

@@ -10,9 +10,14 @@ from datetime import timedelta
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, Progress, anywhere
-from minutebook.domain.errors import (
+from minutebook.feature import loaded
+from minutebook.features.code.chunking.files import check_root, check_root_below
+from minutebook.features.code.indexing import BATCH, Indexing, Pace
+from minutebook.features.code.settings import CodeSettings
+from minutebook.memory.access.visibility import View, everything_in
+from minutebook.record import policy
+from minutebook.record.caller import Caller, Progress, anywhere
+from minutebook.record.errors import (
     Conflict,
     EmbeddingNotReady,
     InvalidRoot,
@@ -21,8 +26,8 @@ from minutebook.domain.errors import (
     NotFound,
     StoreError,
 )
-from minutebook.domain.filters import Filter, default_organization, repository_of, scope_of_writes
-from minutebook.domain.records import (
+from minutebook.record.filters import Filter, default_organization, repository_of, scope_of_writes
+from minutebook.record.records import (
     CodeChunk,
     File,
     IndexState,
@@ -32,13 +37,8 @@ from minutebook.domain.records import (
     Record,
     Role,
 )
-from minutebook.domain.rights.redaction import REASON
-from minutebook.domain.rights.roots import Roots
-from minutebook.feature import loaded
-from minutebook.features.code.chunking.files import check_root, check_root_below
-from minutebook.features.code.indexing import BATCH, Indexing, Pace
-from minutebook.features.code.settings import CodeSettings
-from minutebook.services.access.visibility import View, everything_in
+from minutebook.record.rights.redaction import REASON
+from minutebook.record.rights.roots import Roots
 from minutebook.store.named_locks import Held
 
 log = logging.getLogger(__name__)

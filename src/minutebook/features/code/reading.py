@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import NotFound
-from minutebook.domain.records import CodeChunk, IndexState, Kind, Project
 from minutebook.features.code.projects import IndexingProgress, Projects
-from minutebook.services.access.visibility import View
+from minutebook.memory.access.visibility import View
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.errors import NotFound
+from minutebook.record.records import CodeChunk, IndexState, Kind, Project
 
 _KEPT = 500
 """Projects whose languages are remembered, at most."""

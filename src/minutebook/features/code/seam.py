@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Kind
-from minutebook.services.jobs import Job
-from minutebook.services.reset import Reset
+from minutebook.memory.jobs import Job
+from minutebook.memory.reset import Reset
+from minutebook.record.caller import Caller
+from minutebook.record.records import Kind
 
 
 def jobs(app: App) -> Iterable[Job]:

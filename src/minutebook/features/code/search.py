@@ -4,23 +4,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import CodeChunk, Project
-from minutebook.domain.sources import Source
 from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
 from minutebook.features.code.references import below, references_in
 from minutebook.features.code.rerank import Sight, is_named, rerank
-from minutebook.search.answerability import LIKELY_FROM, Judgement, Verdict, judge_code, verdict_of
-from minutebook.search.fusion import Fused, FusedHit, Signal, minmax
-from minutebook.search.text import length_in_words, words
-from minutebook.services.access.visibility import View
-from minutebook.services.embeddings import QueryEmbedding
-from minutebook.services.search.combined import Ranked
-from minutebook.services.search.doubt import note_doubt, note_empty
-from minutebook.services.search.recall import Selection
-from minutebook.services.search.signals import Asked, Key, Retriever, Scores, Signals
+from minutebook.memory.access.visibility import View
+from minutebook.memory.embeddings import QueryEmbedding
+from minutebook.memory.search.combined import Ranked
+from minutebook.memory.search.doubt import note_doubt, note_empty
+from minutebook.memory.search.recall import Selection
+from minutebook.memory.search.signals import Asked, Key, Retriever, Scores, Signals
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import must_be_one_of
+from minutebook.record.records import CodeChunk, Project
+from minutebook.record.sources import Source
+from minutebook.text.answerability import LIKELY_FROM, Judgement, Verdict, judge_code, verdict_of
+from minutebook.text.fusion import Fused, FusedHit, Signal, minmax
+from minutebook.text.words import length_in_words, words
 
 CANDIDATES = 100
 """How many each of the vector and the lexical signal propose."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from minutebook.config import Settings
 from minutebook.config.kinds import ROOTS, setting
-from minutebook.domain.rights.roots import NamedRoots
+from minutebook.record.rights.roots import NamedRoots
 
 
 @dataclass(frozen=True, kw_only=True)

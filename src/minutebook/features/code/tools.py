@@ -5,15 +5,15 @@ from math import ceil
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.contract import Operation
-from minutebook.contracts.knowledge import shapes
-from minutebook.domain.caller import Caller
-from minutebook.domain.instants import rfc3339
 from minutebook.feature import loaded
 from minutebook.features.code.projects import IndexingProgress, Projects
 from minutebook.features.code.search import CodeSearch
 from minutebook.features.code.watching import Watching
-from minutebook.services.access.provenance import attribute
+from minutebook.memory.access.provenance import attribute
+from minutebook.record.caller import Caller
+from minutebook.record.instants import rfc3339
+from minutebook.serve.contracts.contract import Operation
+from minutebook.serve.contracts.knowledge import shapes
 
 Shape = dict[str, Any]
 

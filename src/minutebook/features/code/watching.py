@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 
 from minutebook.app import App
-from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
-from minutebook.domain.records import Project
 from minutebook.features.code.projects import Projects
-from minutebook.services.jobs import stopping
+from minutebook.memory.jobs import stopping
+from minutebook.record.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
+from minutebook.record.records import Project
 
 log = logging.getLogger(__name__)
 

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import click
 
+from minutebook.ask.upkeep import kept_for
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import opened, settings_of
 from minutebook.cli.printing import say, style, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.config import Settings, option_of, stated
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import default_organization
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Kind
+from minutebook.config.folders.finding import FolderPlace, PlaceFact
+from minutebook.config.folders.trust import TrustedFolders
+from minutebook.config.whereabouts import follows_folders, known_place, scope_of
 from minutebook.feature import loaded
-from minutebook.folders.finding import FolderPlace, PlaceFact
-from minutebook.folders.trust import TrustedFolders
-from minutebook.operations.upkeep import kept_for
-from minutebook.whereabouts import follows_folders, known_place, scope_of
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import default_organization
+from minutebook.record.reason import Reason
+from minutebook.record.records import Kind
 
 _KINDS = (Kind.MEMORY, Kind.DECISION, Kind.TURN)
 
@@ -90,7 +90,7 @@ def _facts(settings: Settings, place: FolderPlace) -> Sequence[PlaceFact]:
 
 def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
     """Note, or forget, that a folder's own file is trusted. Raises InvalidInput if there is nothing to note."""
-    from minutebook.services.maintenance.data_directory import make_home
+    from minutebook.memory.maintenance.data_directory import make_home
 
     claim = place.claim if trust else place.confirmed
     if claim is None:

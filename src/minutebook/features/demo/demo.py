@@ -14,10 +14,10 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook.cli.printing import echo, style
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.reason import count_of
 from minutebook.feature import features
-from minutebook.launch import module_command
+from minutebook.record.reason import count_of
+from minutebook.serve.contracts.registry import CONTRACTS
+from minutebook.serve.launch import module_command
 
 MEMORIES = {
     "port": "The staging database listens on port 5432.",

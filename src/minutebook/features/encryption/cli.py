@@ -6,11 +6,11 @@ from minutebook.cli.opening import check_begun, opened_here, settings_of
 from minutebook.cli.printing import echo, warn
 from minutebook.cli.progress import interruptible
 from minutebook.cli.terminal import identity
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import default_organization
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Kind
-from minutebook.server.logs import log_to_stderr
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import default_organization
+from minutebook.record.reason import count_of
+from minutebook.record.records import Kind
+from minutebook.serve.logs import log_to_stderr
 
 
 @click.command(short_help="Encrypt the data directory.")
@@ -24,8 +24,8 @@ def encrypt(options: dict[str, str], new_key: bool, off: bool) -> object:  # noq
     the store meanwhile. If it is cut short, nothing is lost, and the same command ends it. Ledgers, which
     are Git repositories, settings and the model stay plain.
     """
-    from minutebook.disk.keys import place_of
     from minutebook.features.encryption.encryption import encryption_of
+    from minutebook.store.disk.keys import place_of
 
     if new_key and off:
         raise InvalidInput("--off", "or --new-key may be given, not both")

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from minutebook.app import App
 from minutebook.config import Settings
-from minutebook.disk.atomic_file import replacing, scratch_folder, sync_folder, sync_tree
-from minutebook.disk.encryption import Key, decrypting, encrypting, key_id_of
-from minutebook.disk.keys import KeyPlace, check_outside, place_of
-from minutebook.domain.errors import StoreError
-from minutebook.domain.reason import Reason, of_system
-from minutebook.places import backups_of, data_directory
-from minutebook.places import sync_folder as folder_of_sync
-from minutebook.services.maintenance.data_directory import ARCHIVE, ASIDE, BACKUP, DataDirectory
-from minutebook.services.maintenance.doctor import Check, Finding
+from minutebook.config.places import backups_of, data_directory
+from minutebook.config.places import sync_folder as folder_of_sync
+from minutebook.memory.maintenance.data_directory import ARCHIVE, ASIDE, BACKUP, DataDirectory
+from minutebook.memory.maintenance.doctor import Check, Finding
+from minutebook.record.errors import StoreError
+from minutebook.record.reason import Reason, of_system
+from minutebook.store.disk.atomic_file import replacing, scratch_folder, sync_folder, sync_tree
+from minutebook.store.disk.encryption import Key, decrypting, encrypting, key_id_of
+from minutebook.store.disk.keys import KeyPlace, check_outside, place_of
 from minutebook.store.sqlite import encryption as database
 
 _ON_SERVER = Reason(

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from minutebook.ask.operation import operation
 from minutebook.config import Settings
-from minutebook.disk.keys import place_of
-from minutebook.domain.caller import Caller
-from minutebook.domain.reason import count_of
-from minutebook.operations.operation import operation
+from minutebook.record.caller import Caller
+from minutebook.record.reason import count_of
+from minutebook.store.disk.keys import place_of
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
     from minutebook.app import App
+    from minutebook.ask.connection import Operating
     from minutebook.features.encryption.encryption import Encryption
 
 

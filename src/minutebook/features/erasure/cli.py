@@ -10,10 +10,10 @@ from minutebook.cli.keyboard import TEXT_FILE, confirm, text_in
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, short, style
 from minutebook.cli.terminal import as_json, counted, identity
-from minutebook.domain.caller import in_call
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Kind, Record
+from minutebook.record.caller import in_call
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import count_of
+from minutebook.record.records import Kind, Record
 
 if TYPE_CHECKING:
     from minutebook.features.erasure.erasing import Erased, ErasureSearch
@@ -73,7 +73,7 @@ def erase(
     Then the files of the store are written anew, and all files are searched for what it said. The audit
     trail keeps who erased what, when and why, without a word of it. Exits with 1 if something is left.
     """
-    from minutebook.api.opening import Here
+    from minutebook.ask.opening import Here
     from minutebook.features.erasure.erasing import Erasing
     from minutebook.features.erasure.selection import Choice
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from minutebook.disk.encryption import Key
-from minutebook.domain.errors import StoreError
+from minutebook.record.errors import StoreError
+from minutebook.store.disk.encryption import Key
 
 _NONCE_BYTES = _TAG_BYTES = 16
 _PLAIN_BYTES = 24

@@ -7,15 +7,23 @@ from itertools import islice
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.disk.encryption import Keys
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, StoreBusy, StoreError
-from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.json_lines import line_of
-from minutebook.domain.origin import answers_for
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import (
+from minutebook.config.places import backups_of, data_directory
+from minutebook.feature import loaded
+from minutebook.features.erasure.order import Order, Orders
+from minutebook.features.erasure.selection import Choice, ErasureSelection
+from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
+from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.memory.access.audit import decisions_among, forget_erased
+from minutebook.memory.access.visibility import narrowed, owned_by
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, MinutebookError, Refused, StoreBusy, StoreError
+from minutebook.record.filters import Filter, default_organization
+from minutebook.record.json_lines import line_of
+from minutebook.record.origin import answers_for
+from minutebook.record.reason import of_system
+from minutebook.record.records import (
     CLASSES,
     Entity,
     Key,
@@ -26,16 +34,8 @@ from minutebook.domain.records import (
     Relation,
     Version,
 )
-from minutebook.domain.trust.trail import ERASE
-from minutebook.feature import loaded
-from minutebook.features.erasure.order import Order, Orders
-from minutebook.features.erasure.selection import Choice, ErasureSelection
-from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
-from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
-from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.places import backups_of, data_directory
-from minutebook.services.access.audit import decisions_among, forget_erased
-from minutebook.services.access.visibility import narrowed, owned_by
+from minutebook.record.trust.trail import ERASE
+from minutebook.store.disk.encryption import Keys
 from minutebook.store.sql.side_words import SideRow, SideWords
 
 _BATCH = 1000

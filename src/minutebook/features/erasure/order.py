@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.disk.atomic_file import replace_file, sync_folder
-from minutebook.domain.errors import StoreError
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import Key, Kind
-from minutebook.services.maintenance.doctor import Check, Finding
+from minutebook.memory.maintenance.doctor import Check, Finding
+from minutebook.record.errors import StoreError
+from minutebook.record.reason import of_system
+from minutebook.record.records import Key, Kind
+from minutebook.store.disk.atomic_file import replace_file, sync_folder
 
 NAME = ".erasing.json"
 """The file in the data directory that says that an erasure is not done; backups leave it out."""

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import InvalidInput, NotFound
-from minutebook.domain.records import (
+from minutebook.memory.access.visibility import View
+from minutebook.record import policy
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.errors import InvalidInput, NotFound
+from minutebook.record.records import (
     Decision,
     Edge,
     Entity,
@@ -21,9 +22,8 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.search.text import words
-from minutebook.services.access.visibility import View
 from minutebook.store.sql.side_words import SideRow, SideWords, document_of
+from minutebook.text.words import words
 
 ERASABLE: tuple[type[Record], ...] = (
     *(Memory, Entity, Relation, Decision, Proposal, Turn, Summary),

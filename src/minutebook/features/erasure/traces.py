@@ -15,9 +15,9 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from minutebook.disk.encryption import FileDamaged, Keys, decrypting, no_place
-from minutebook.domain.errors import EncryptionKeyMissing
 from minutebook.features.erasure.encrypted_pages import PagesUnreadable, log_of, log_pages, pages
+from minutebook.record.errors import EncryptionKeyMissing
+from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting, no_place
 from minutebook.store.sqlite.encryption import HEAD_BYTES, key_id_in, key_of
 
 LENGTH = 24

@@ -1,10 +1,10 @@
 """Erased records stay erased."""
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.reason import Reason
-from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.domain.trust.trail import ERASE
+from minutebook.record.caller import Caller
+from minutebook.record.reason import Reason
+from minutebook.record.trust.done_acts import DoneAct, Undoing
+from minutebook.record.trust.trail import ERASE
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:

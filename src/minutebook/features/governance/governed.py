@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import default_organization
-from minutebook.domain.records import Kind, Memory, MemoryType, Status, Version
-from minutebook.services.access.audit import EVERYTHING
-from minutebook.services.access.provenance import attribute
-from minutebook.services.search.recall import Found
+from minutebook.memory.access.audit import EVERYTHING
+from minutebook.memory.access.provenance import attribute
+from minutebook.memory.search.recall import Found
+from minutebook.record.caller import Caller
+from minutebook.record.filters import default_organization
+from minutebook.record.records import Kind, Memory, MemoryType, Status, Version
 
 ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
 """The statuses that an edit leaves: a memory that holds no longer does not come back by itself."""

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from minutebook import __version__
 from minutebook.config import Settings, load
-from minutebook.domain.caller import ANYBODY, Call, Caller, in_call
-from minutebook.domain.origin import Origin, tidied
-from minutebook.domain.plain import plain
+from minutebook.config.whereabouts import (
+    follows_folders,
+    known_place,
+    repository_known,
+    scope_of,
+    work_tree_of,
+)
 from minutebook.features.hooks import log
 from minutebook.features.hooks.events import (
     BRIEF_TOKENS,
@@ -23,14 +27,10 @@ from minutebook.features.hooks.known import NOTICE, Known, is_ignored, is_new_he
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.invocation import Invocation
-from minutebook.server.daemon.operations import DaemonClient, unknown
-from minutebook.whereabouts import (
-    follows_folders,
-    known_place,
-    repository_known,
-    scope_of,
-    work_tree_of,
-)
+from minutebook.record.caller import ANYBODY, Call, Caller, in_call
+from minutebook.record.origin import Origin, tidied
+from minutebook.record.plain import plain
+from minutebook.serve.daemon.operations import DaemonClient, unknown
 
 if TYPE_CHECKING:
     from minutebook.app import App

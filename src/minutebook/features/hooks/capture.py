@@ -7,8 +7,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.writing.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
+from minutebook.config.whereabouts import repository_by_path
 from minutebook.features.hooks import log
 from minutebook.features.hooks.events import HookEvent, HookMoment, without_private
 from minutebook.features.importers.source_imports import SourceImports
@@ -17,11 +16,12 @@ from minutebook.features.importers.sources.reading.conversation import session_n
 from minutebook.features.importers.sources.reading.files import ImportSource, UsualPlace, Wanted
 from minutebook.features.importers.sources.reading.values import instant_of, object_at, text_at
 from minutebook.features.importers.sources.registry import SOURCES, found_in
-from minutebook.whereabouts import repository_by_path
+from minutebook.record.errors import InvalidInput, MinutebookError
+from minutebook.record.writing.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.domain.caller import Caller
+    from minutebook.record.caller import Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _import(
     app: "App", settings: Settings, caller: "Caller", event: HookEvent, found: Iterable[Found]
 ) -> tuple[int, set[str]]:
     """Import the found drafts; return how many turns were new or had grown, and the sessions' names."""
-    from minutebook.services.intake import Outcome
+    from minutebook.memory.intake import Outcome
 
     names: set[str] = set()
 

@@ -11,14 +11,14 @@ from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import as_json, identity
-from minutebook.disk.room import no_room_in
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.instants import age_of
-from minutebook.domain.reason import count_of, must_be_one_of
 from minutebook.features.hooks import log
 from minutebook.features.hooks.early_hook import CLIENTS
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.features.importers.sources.reading.values import instant_of
+from minutebook.record.errors import InvalidInput
+from minutebook.record.instants import age_of
+from minutebook.record.reason import count_of, must_be_one_of
+from minutebook.store.disk.room import no_room_in
 
 LATELY = 200
 """Calls of hooks that are summed up."""

@@ -10,24 +10,24 @@ from typing import NamedTuple
 from unicodedata import east_asian_width
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.instants import age_of
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Decision, Memory, MemoryType, Record, Status, Turn
-from minutebook.domain.sources import Source
-from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
-from minutebook.domain.writing.turns import Session
-from minutebook.domain.writing.validity import holds_at
 from minutebook.features.hooks.events import without_private
 from minutebook.features.hooks.statements import is_taken_back, standing
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import LINES_OF_FACTS, open_ends
 from minutebook.features.summarizer.session_facts import is_settled, pattern
-from minutebook.services.access.doors import LOOKED_AT
-from minutebook.services.access.provenance import words_by_age, written
-from minutebook.services.search.combined import Ranked
-from minutebook.services.search.hit_notes import NO_NOTES, Notes, is_told_last
-from minutebook.services.search.recall import WEIGHTS
+from minutebook.memory.access.doors import LOOKED_AT
+from minutebook.memory.access.provenance import words_by_age, written
+from minutebook.memory.search.combined import Ranked
+from minutebook.memory.search.hit_notes import NO_NOTES, Notes, is_told_last
+from minutebook.memory.search.recall import WEIGHTS
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.instants import age_of
+from minutebook.record.reason import count_of
+from minutebook.record.records import Decision, Memory, MemoryType, Record, Status, Turn
+from minutebook.record.sources import Source
+from minutebook.record.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
+from minutebook.record.writing.turns import Session
+from minutebook.record.writing.validity import holds_at
 
 CHARACTERS = 4
 """Characters of a token, about; English has a few more, code fewer."""
@@ -117,7 +117,7 @@ class _Line(NamedTuple):
 
 
 class HookContexts:
-    """Chooses the unasked briefs for sessions of clients, by the rule of `domain/trust/doors.py`."""
+    """Chooses the unasked briefs for sessions of clients, by the rule of `record/trust/doors.py`."""
 
     def __init__(self, app: App) -> None:
         from minutebook.features.ledger.decisions import DecisionActs

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minutebook.config import load
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import answer
 from minutebook.features.hooks.capture import CAPTURED, NOTHING, transcript
 from minutebook.features.hooks.early_hook import HANDED_OVER
 from minutebook.features.hooks.events import read_event
-from minutebook.services.jobs import Job
+from minutebook.memory.jobs import Job
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, MinutebookError
 
 if TYPE_CHECKING:
     from minutebook.app import App

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 
 from minutebook.features.hooks import log
 from minutebook.invocation import OWN, PREFIX, Invocation
-from minutebook.server.daemon.greeting import greet, next_answer, say
-from minutebook.server.daemon.rendezvous import daemon_address
+from minutebook.serve.daemon.greeting import greet, next_answer, say
+from minutebook.serve.daemon.rendezvous import daemon_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from minutebook.ask import journal
 from minutebook.cli.keyboard import stdin_text
 from minutebook.config import Settings, environment, load
-from minutebook.domain.errors import MinutebookError
+from minutebook.config.whereabouts import follows_folders, known_place, scope_of
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import asked_here
 from minutebook.features.hooks.early_hook import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
@@ -30,14 +31,13 @@ from minutebook.features.hooks.events import (
 from minutebook.features.hooks.known import is_ignored
 from minutebook.features.hooks.operations import brief
 from minutebook.features.hooks.settings import HookSettings
-from minutebook.launch import module_command
-from minutebook.operations import journal
-from minutebook.whereabouts import follows_folders, known_place, scope_of
+from minutebook.record.errors import MinutebookError
+from minutebook.serve.launch import module_command
 
 if TYPE_CHECKING:
-    from minutebook.api.over_http import OverHttp
-    from minutebook.domain.records import Turn
-    from minutebook.domain.writing.source_drafts import TurnDraft
+    from minutebook.ask.over_http import OverHttp
+    from minutebook.record.records import Turn
+    from minutebook.record.writing.source_drafts import TurnDraft
 
 WAIT = 2.0
 """Seconds in which a prompt's hook ends, unless `hook_wait` is more: a network lies between."""

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.records import Record
+from minutebook.ask.memories import in_folder
+from minutebook.ask.operation import check_range, operation
 from minutebook.features.hooks.events import without_private
-from minutebook.operations.memories import in_folder
-from minutebook.operations.operation import check_range, operation
+from minutebook.record.caller import Caller, FolderScope
+from minutebook.record.records import Record
 
 if TYPE_CHECKING:
     from minutebook.app import App

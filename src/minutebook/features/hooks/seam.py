@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from minutebook.app import App
+from minutebook.ask.operation import is_at_keyboard
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller
-from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
-from minutebook.domain.reason import counted
+from minutebook.config.folders.finding import FolderPlace, PlaceFact
 from minutebook.features.hooks import log
 from minutebook.features.hooks.settings import HookSettings
-from minutebook.folders.finding import FolderPlace, PlaceFact
-from minutebook.operations.operation import is_at_keyboard
-from minutebook.services.maintenance.doctor import Finding
+from minutebook.memory.maintenance.doctor import Finding
+from minutebook.record.caller import Caller
+from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.record.reason import counted
 
 
 def checks_here(settings: Settings) -> list[Finding]:

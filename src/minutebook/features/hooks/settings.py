@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from minutebook.config import Settings
 from minutebook.config.kinds import SECONDS, OnOff, one_of, separated, setting
-from minutebook.domain.reason import Reason
 from minutebook.invocation import HOOK_WAIT
+from minutebook.record.reason import Reason
 
 
 @dataclass(frozen=True, kw_only=True)

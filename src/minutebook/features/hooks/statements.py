@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.records import Memory, Turn
 from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, said_of
 from minutebook.features.summarizer.talks import taken_back
-from minutebook.language.judged_vectors import LIKELY, chances
-from minutebook.language.sentences import sentences
-from minutebook.services.access.visibility import Records
+from minutebook.memory.access.visibility import Records
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.records import Memory, Turn
+from minutebook.text.judged_vectors import LIKELY, chances
+from minutebook.text.sentences import sentences
 
 
 def standing(records: Records, memories: Iterable[Memory]) -> set[str]:

@@ -14,8 +14,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from minutebook.config import Settings
-from minutebook.contracts.contract import Contract
-from minutebook.domain.caller import Caller
 from minutebook.features.http.mounts import Mount, Served
 from minutebook.features.http.protocols import openapi
 from minutebook.features.http.protocols.endpoint import Endpoint
@@ -30,10 +28,12 @@ from minutebook.features.http.settings import HttpSettings
 from minutebook.features.http.telemetry.access_log import HEADER, AccessLog
 from minutebook.features.http.telemetry.health import health_routes, metrics_route
 from minutebook.features.http.telemetry.metrics import Metrics
-from minutebook.server.app_loader import AppLoader
-from minutebook.server.dispatch import Dispatcher
-from minutebook.server.limits import Limits
-from minutebook.server.protocol.server import build_server
+from minutebook.record.caller import Caller
+from minutebook.serve.app_loader import AppLoader
+from minutebook.serve.contracts.contract import Contract
+from minutebook.serve.dispatch import Dispatcher
+from minutebook.serve.limits import Limits
+from minutebook.serve.protocol.server import build_server
 
 
 def application(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from minutebook.features.http.requests.access import AccessControl
     from minutebook.features.http.requests.hosts import Address
-    from minutebook.server.dispatch import Dispatcher
+    from minutebook.serve.dispatch import Dispatcher
 
 
 @dataclass(frozen=True, slots=True)

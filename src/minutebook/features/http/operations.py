@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Kind, Token
-from minutebook.domain.rights.grants import Grant, NewToken
-from minutebook.operations.memories import NamedRecord, by_part
-from minutebook.operations.operation import operation
+from minutebook.ask.memories import NamedRecord, by_part
+from minutebook.ask.operation import operation
+from minutebook.record.caller import Caller
+from minutebook.record.records import Kind, Token
+from minutebook.record.rights.grants import Grant, NewToken
 
 if TYPE_CHECKING:
     from minutebook.app import App

@@ -17,16 +17,16 @@ import anyio.to_thread
 import uvicorn
 
 from minutebook.config import Settings
-from minutebook.contracts.contract import Contract
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.application import application
 from minutebook.features.http.mounts import Mount
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import Address, AllowedHosts
 from minutebook.features.http.settings import HttpSettings
 from minutebook.features.http.telemetry.traces import trace_to
-from minutebook.server.app_loader import AppLoader
-from minutebook.server.limits import CONNECTIONS
+from minutebook.record.errors import InvalidInput
+from minutebook.serve.app_loader import AppLoader
+from minutebook.serve.contracts.contract import Contract
+from minutebook.serve.limits import CONNECTIONS
 
 log = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ import click
 from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.printing import say_exactly, warn
 from minutebook.config import Settings, load
-from minutebook.domain.errors import InvalidInput
 from minutebook.feature import loaded
 from minutebook.features.http.mounts import Mount, MountOption
-from minutebook.server.logs import log_to_stderr
+from minutebook.record.errors import InvalidInput
+from minutebook.serve.logs import log_to_stderr
 
 _MOUNTS: Sequence[MountOption] = tuple(loaded("mount"))
 
@@ -33,9 +33,9 @@ def _serve(
     settings: Settings, contracts: Sequence[str], address: str, mounts: Sequence[Mount]
 ) -> None:
     """Serve contracts over HTTP at an address, all of them if none is named, until a signal comes."""
-    from minutebook.contracts.registry import CONTRACTS, narrowed, opened
     from minutebook.features.http import process
     from minutebook.features.http.requests.hosts import address_given
+    from minutebook.serve.contracts.registry import CONTRACTS, narrowed, opened
 
     # Each has its path, so that none stands in another's way.
     each_alone = [opened([name])[0] for name in contracts or CONTRACTS]
@@ -58,8 +58,8 @@ def _exported(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         if typed["version"] is not None:
             raise click.UsageError("--version is the version of OpenAPI: give --openapi too")
         return False
-    from minutebook.contracts.registry import opened
     from minutebook.features.http.protocols.openapi import VERSIONS, exported
+    from minutebook.serve.contracts.registry import opened
 
     (chosen,) = opened([typed["contract"]])
     text = exported(chosen, typed["format"], typed["version"] or VERSIONS[0])

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from minutebook.config import Settings
 from minutebook.config.kinds import TEXT, URL, at_least, separated, setting
-from minutebook.domain.reason import Reason
+from minutebook.record.reason import Reason
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,19 +11,13 @@ from minutebook.cli.opening import opened, opened_or_made
 from minutebook.cli.printing import echo, fields_of, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, one_of
 from minutebook.config import load
-from minutebook.domain.ids import id_of
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
-from minutebook.domain.rights.grants import (
-    SIGNED_WITH_ID,
-    Grant,
-    NewToken,
-    is_live,
-    is_of_signed,
-)
 from minutebook.features.http import operations
+from minutebook.record.ids import id_of
+from minutebook.record.records import DEFAULT_ORGANIZATION, Role, Token
+from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_live, is_of_signed
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
+    from minutebook.ask.connection import Operating
 
 NEVER = "never"
 

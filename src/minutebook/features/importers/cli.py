@@ -14,19 +14,19 @@ from minutebook.cli.printing import fields_of, say
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import count_of
+from minutebook.config.machine import places_here
+from minutebook.config.whereabouts import repository_by_path
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in
-from minutebook.machine import places_here
-from minutebook.whereabouts import repository_by_path
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import count_of
 
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.features.archives.importing import Imported
-    from minutebook.services.intake import IntakeReport
+    from minutebook.memory.intake import IntakeReport
 
 
 def usual_place(kind: SourceKind) -> Path | None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.printing import echo
-from minutebook.domain.reason import count_of
 from minutebook.features.importers.cli import found_here, report_lines, report_of, usual_place
 from minutebook.features.importers.sources import claude_code_memory, instructions
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES
-from minutebook.services.intake import WRITTEN
+from minutebook.memory.intake import WRITTEN
+from minutebook.record.reason import count_of
 
 _INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _MEGABYTE = 1_000_000

@@ -8,14 +8,26 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, anywhere, in_call
-from minutebook.domain.errors import InvalidInput, Refused
-from minutebook.domain.filters import Filter
-from minutebook.domain.ids import proposal_id_of
-from minutebook.domain.instants import not_ahead, rfc3339
-from minutebook.domain.origin import Origin, as_client
-from minutebook.domain.records import (
+from minutebook.features.importers.source_names import EntityNames
+from minutebook.memory.access.audit import AuditDraft
+from minutebook.memory.intake import (
+    WRITTEN,
+    IntakeReport,
+    Outcome,
+    Removals,
+    Verdict,
+    is_forgotten,
+    verdict_on,
+)
+from minutebook.memory.record_writer import RecordWriter
+from minutebook.record import policy
+from minutebook.record.caller import Caller, anywhere, in_call
+from minutebook.record.errors import InvalidInput, Refused
+from minutebook.record.filters import Filter
+from minutebook.record.ids import proposal_id_of
+from minutebook.record.instants import not_ahead, rfc3339
+from minutebook.record.origin import Origin, as_client
+from minutebook.record.records import (
     CLASSES,
     Entity,
     Kind,
@@ -26,16 +38,16 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
-from minutebook.domain.writing import decision_drafts, drafts
-from minutebook.domain.writing.decision_drafts import (
+from minutebook.record.writing import decision_drafts, drafts
+from minutebook.record.writing.decision_drafts import (
     LEAST_RATIONALE,
     DecisionDraft,
     build_proposal,
     check_is_whole,
 )
-from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
-from minutebook.domain.writing.metadata import check_content, check_metadata
-from minutebook.domain.writing.source_drafts import (
+from minutebook.record.writing.drafts import ScopeKey, resolve_scope
+from minutebook.record.writing.metadata import check_content, check_metadata
+from minutebook.record.writing.source_drafts import (
     IMPORTED,
     KIND_OF,
     Draft,
@@ -48,19 +60,7 @@ from minutebook.domain.writing.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
-from minutebook.domain.writing.turns import check_session
-from minutebook.features.importers.source_names import EntityNames
-from minutebook.services.access.audit import AuditDraft
-from minutebook.services.intake import (
-    WRITTEN,
-    IntakeReport,
-    Outcome,
-    Removals,
-    Verdict,
-    is_forgotten,
-    verdict_on,
-)
-from minutebook.services.record_writer import RecordWriter
+from minutebook.record.writing.turns import check_session
 
 BATCH = 500
 """Drafts that are written in one transaction."""

@@ -1,8 +1,8 @@
 """Which entity does a source mean by a name? Those that are there, and those that it brings."""
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Relation
-from minutebook.domain.writing.drafts import ScopeKey
+from minutebook.record.filters import Filter
+from minutebook.record.records import Entity, Relation
+from minutebook.record.writing.drafts import ScopeKey
 from minutebook.store.protocol import Store
 
 

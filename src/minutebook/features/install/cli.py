@@ -13,12 +13,12 @@ import click
 from minutebook.cli.printing import body, echo, style
 from minutebook.cli.terminal import serving
 from minutebook.config import Settings, environment, load, option_of, settings_with, stated
-from minutebook.domain.caller import ANYBODY
-from minutebook.domain.errors import InvalidInput
+from minutebook.config.machine import places_here
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.served import agent_tools, default_options
 from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
-from minutebook.machine import places_here
+from minutebook.record.caller import ANYBODY
+from minutebook.record.errors import InvalidInput
 
 if TYPE_CHECKING:
     from minutebook.features.install.clients import Installation, Scope
@@ -159,9 +159,9 @@ class ClientEntry:
 
     def local(self) -> "Installation":
         """Plan an entry by which the client starts a server of its own."""
-        from minutebook.contracts.registry import opened
         from minutebook.features.install import clients
-        from minutebook.launch import import_path, installed_command
+        from minutebook.serve.contracts.registry import opened
+        from minutebook.serve.launch import import_path, installed_command
 
         settings = load(self._entered)
         named = self._contracts or tuple(agent_tools())
@@ -205,7 +205,7 @@ class ClientEntry:
         """
         from minutebook.features.install.clients import location
         from minutebook.features.install.hooks import hook_client, plan_hooks
-        from minutebook.launch import installed_command
+        from minutebook.serve.launch import installed_command
 
         found = hook_client(self._client)
         name = found.command_name
@@ -290,7 +290,7 @@ def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:
 
 def _endpoint(url: str, contracts: tuple[str, ...]) -> str:
     """Return the URL of a contract; one without a path is that of a whole server."""
-    from minutebook.contracts.registry import opened
+    from minutebook.serve.contracts.registry import opened
 
     opened(contracts)
     if urlsplit(url).path.strip("/"):

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from minutebook.disk.atomic_file import replace_file
-from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.domain.reason import Reason, cause_of, must_be_one_of
+from minutebook.config.machine import Places
 from minutebook.features.install.config_edits import Value, edited, read
 from minutebook.features.install.known_clients import CLIENTS, Base, Client, ClientFile
-from minutebook.machine import Places
+from minutebook.record.errors import Conflict, InvalidInput
+from minutebook.record.reason import Reason, cause_of, must_be_one_of
+from minutebook.store.disk.atomic_file import replace_file
 
 Scope = Literal["user", "project"]
 

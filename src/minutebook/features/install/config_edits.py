@@ -16,9 +16,9 @@ import tomlkit
 import yaml
 from tomlkit.exceptions import TOMLKitError
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import Reason
 from minutebook.features.install.json_edits import BOM, JSON, bare, json_edited, newline_of, number
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import Reason
 
 _Path = tuple[str, ...]
 

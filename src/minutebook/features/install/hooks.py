@@ -10,8 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import Reason
+from minutebook.config.machine import Places
 from minutebook.features.install.clients import (
     Installation,
     Scope,
@@ -23,7 +22,8 @@ from minutebook.features.install.clients import (
 from minutebook.features.install.config_edits import Format, read, without_empties
 from minutebook.features.install.json_edits import json_edited
 from minutebook.features.install.known_clients import CLIENTS, ClientFile, listed
-from minutebook.machine import Places
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import Reason
 
 
 class Form(StrEnum):

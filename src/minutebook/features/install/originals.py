@@ -13,8 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from minutebook.disk.atomic_file import replace_file
-from minutebook.domain.instants import rfc3339
 from minutebook.features.install.clients import (
     Installation,
     apply,
@@ -22,6 +20,8 @@ from minutebook.features.install.clients import (
     read_configuration,
     writing,
 )
+from minutebook.record.instants import rfc3339
+from minutebook.store.disk.atomic_file import replace_file
 
 _NAME = "clients.json"
 _NOTHING = ("", "{}")

@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minutebook.contracts.announced import SKILL_FILE
-from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.errors import InvalidInput
+from minutebook.config.machine import Places
 from minutebook.features.install.clients import (
     Installation,
     installation_of,
@@ -20,7 +18,9 @@ from minutebook.features.install.clients import (
 from minutebook.features.install.config_edits import edited, read
 from minutebook.features.install.hooks import HOOKS, parsed, rewritten
 from minutebook.features.install.known_clients import CLIENTS, Approval, Client, Skills
-from minutebook.machine import Places
+from minutebook.record.errors import InvalidInput
+from minutebook.serve.contracts.announced import SKILL_FILE
+from minutebook.serve.contracts.registry import CONTRACTS
 
 _SERVER = "minutebook"
 _PART = "permission"

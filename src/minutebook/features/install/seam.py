@@ -7,9 +7,9 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller
-from minutebook.machine import places_here
-from minutebook.services.maintenance.doctor import Finding
+from minutebook.config.machine import places_here
+from minutebook.memory.maintenance.doctor import Finding
+from minutebook.record.caller import Caller
 
 
 def checks_here(settings: Settings) -> list[Finding]:

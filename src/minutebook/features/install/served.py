@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from minutebook.contracts.announced import agent_tool_names
-from minutebook.contracts.registry import CONTRACTS
 from minutebook.features.install.known_clients import CLIENTS
+from minutebook.serve.contracts.announced import agent_tool_names
+from minutebook.serve.contracts.registry import CONTRACTS
 
 _CHATS = ("claude-desktop",)
 """Clients that work in no folder: their memories belong to no project."""

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.printing import echo
-from minutebook.domain.errors import Conflict, InvalidInput
+from minutebook.config.machine import places_here
 from minutebook.features.install.cli import ClientEntry, apply_plans
 from minutebook.features.install.hooks import HOOKS
 from minutebook.features.install.known_clients import CLIENTS, Client
-from minutebook.machine import places_here
+from minutebook.record.errors import Conflict, InvalidInput
 
 if TYPE_CHECKING:
+    from minutebook.config.machine import Places
     from minutebook.features.install.clients import Installation
-    from minutebook.machine import Places
 
 _NAME = "minutebook"
 

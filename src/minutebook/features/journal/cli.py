@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.ask import journal as operations
+from minutebook.ask.journal import Titled
 from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, as_shown, identity, through
-from minutebook.domain.origin import by_whom
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import SCORES, Summary, Turn
-from minutebook.operations import journal as operations
-from minutebook.operations.journal import Titled
+from minutebook.record.origin import by_whom
+from minutebook.record.reason import count_of
+from minutebook.record.records import SCORES, Summary, Turn
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
+    from minutebook.ask.connection import Operating
 
 _INDENT = "    "
 

@@ -10,12 +10,12 @@ from minutebook.cli.keyboard import ask_secret, edited
 from minutebook.cli.opening import made_here, opened, opened_or_made, scope_here
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, identity, through
-from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.origin import by_whom
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Decision
 from minutebook.features.ledger import graphs as decision_graphs
 from minutebook.features.ledger import operations
+from minutebook.record.errors import InvalidInput, MinutebookError
+from minutebook.record.origin import by_whom
+from minutebook.record.reason import count_of
+from minutebook.record.records import Decision
 
 TEMPLATE = """\
 # {title}

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from functools import partial
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.ids import decision_id
-from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
-from minutebook.domain.writing.decision_drafts import (
+from minutebook.features.ledger import lineage
+from minutebook.features.ledger.recording import DecisionWriter
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput
+from minutebook.record.ids import decision_id
+from minutebook.record.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.record.writing.decision_drafts import (
     LEAST_RATIONALE,
     LEAST_RATIONALE_AGAINST,
     DecisionDraft,
     build_decision,
     check_is_whole,
 )
-from minutebook.domain.writing.targets import target_key
-from minutebook.features.ledger import lineage
-from minutebook.features.ledger.recording import DecisionWriter
+from minutebook.record.writing.targets import target_key
 
 
 class DecisionActs:

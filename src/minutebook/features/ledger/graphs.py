@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from minutebook.domain.control_characters import escaped
-from minutebook.domain.origin import by_whom
-from minutebook.domain.records import Decision
+from minutebook.record.control_characters import escaped
+from minutebook.record.origin import by_whom
+from minutebook.record.records import Decision
 
 MARKS: Mapping[str, str] = {"active": "●", "superseded": "○", "withdrawn": "×"}
 

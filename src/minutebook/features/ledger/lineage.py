@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.domain.policy import check_may_write_to
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import (
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, Decided, Forbidden, UnderReview
+from minutebook.record.policy import check_may_write_to
+from minutebook.record.reason import Reason
+from minutebook.record.records import (
     Authorship,
     Decision,
     DecisionStatus,
@@ -22,8 +22,8 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.domain.writing.decision_drafts import FIXED, authorship_of, check_not_viewer
-from minutebook.domain.writing.targets import target_key
+from minutebook.record.writing.decision_drafts import FIXED, authorship_of, check_not_viewer
+from minutebook.record.writing.targets import target_key
 
 Placed = TypeVar("Placed", Decision, Proposal)
 

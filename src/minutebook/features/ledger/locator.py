@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from minutebook.domain.caller import ANYBODY
-from minutebook.domain.errors import LedgerError
-from minutebook.domain.ids import uuid_named
 from minutebook.features.ledger.shared_folders import LocalLedger
+from minutebook.record.caller import ANYBODY
+from minutebook.record.errors import LedgerError
+from minutebook.record.ids import uuid_named
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.leases import SECONDS
 from minutebook.store.named_locks import Held, NamedLocks

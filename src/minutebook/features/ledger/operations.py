@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import sees
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import Decision, Proposal
-from minutebook.domain.rights.redaction import REASON
+from minutebook.ask.memories import Hit, in_folder
+from minutebook.ask.operation import check_filled, check_range, is_at_keyboard, operation
 from minutebook.features.ledger.mirror.waiting import is_in_git
-from minutebook.operations.memories import Hit, in_folder
-from minutebook.operations.operation import check_filled, check_range, is_at_keyboard, operation
+from minutebook.record.caller import Caller, FolderScope
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import sees
+from minutebook.record.reason import must_be_one_of
+from minutebook.record.records import Decision, Proposal
+from minutebook.record.rights.redaction import REASON
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -33,7 +33,7 @@ def decide(
     folder: FolderScope | None = None,
 ) -> Decision:
     """Put a decision on the record, in the place of others if they are named."""
-    from minutebook.domain.writing.decision_drafts import DecisionDraft
+    from minutebook.record.writing.decision_drafts import DecisionDraft
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     if supersedes:
@@ -52,7 +52,7 @@ def propose(
     supersedes: Sequence[str] = (),
 ) -> Proposal:
     """Keep a decision for a person to accept."""
-    from minutebook.domain.writing.decision_drafts import DecisionDraft
+    from minutebook.record.writing.decision_drafts import DecisionDraft
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     return _proposals(app).propose(caller, draft, tuple(dict.fromkeys(supersedes)))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App
 from minutebook.config import Settings
-from minutebook.domain.caller import ANYBODY
-from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.records import LedgerMark
 from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.record.caller import ANYBODY
+from minutebook.record.filters import Filter, default_organization
+from minutebook.record.records import LedgerMark
 from minutebook.store.protocol import Tended
 
 if TYPE_CHECKING:

@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict
-from minutebook.domain.ids import decision_id, proposal_id
-from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
-from minutebook.domain.writing import decision_drafts
-from minutebook.domain.writing.decision_drafts import (
+from minutebook.features.ledger import lineage
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.mirror.waiting import is_in_git
+from minutebook.features.ledger.recording import DecisionWriter
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict
+from minutebook.record.ids import decision_id, proposal_id
+from minutebook.record.records import Decision, Kind, Proposal, ProposalStatus
+from minutebook.record.writing import decision_drafts
+from minutebook.record.writing.decision_drafts import (
     LEAST_RATIONALE,
     DecisionDraft,
     build_accepted,
@@ -20,11 +25,6 @@ from minutebook.domain.writing.decision_drafts import (
     declined,
     pending_again,
 )
-from minutebook.features.ledger import lineage
-from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
-from minutebook.features.ledger.mirror.waiting import is_in_git
-from minutebook.features.ledger.recording import DecisionWriter
-from minutebook.features.ledger.settings import LedgerSettings
 
 
 class Proposals:

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import Decision, Proposal
-from minutebook.domain.writing.decision_drafts import DecisionDraft, accepted
 from minutebook.features.ledger import lineage
 from minutebook.features.ledger.mirror.tables import Bringer
 from minutebook.features.ledger.repositories import Ledgers, after_commit
-from minutebook.services.record_writer import RecordWriter
+from minutebook.memory.record_writer import RecordWriter
+from minutebook.record.caller import Caller
+from minutebook.record.errors import StoreError
+from minutebook.record.records import Decision, Proposal
+from minutebook.record.writing.decision_drafts import DecisionDraft, accepted
 
 Plan = Callable[[], Sequence[Decision]]
 """Judges an act on the ledger as it is; gives the new decision, then what it changes, or raises."""

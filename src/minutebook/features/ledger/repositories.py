@@ -7,13 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.app import App
-from minutebook.domain.caller import ANYBODY, Caller
-from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError, StoreError
-from minutebook.domain.filters import default_organization
-from minutebook.domain.ids import new_id
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Authorship, Decision
-from minutebook.domain.writing.decision_drafts import authorship_of
 from minutebook.features.ledger.keys.trust import LedgerTrust
 from minutebook.features.ledger.lineage import Violation, violations
 from minutebook.features.ledger.locator import LedgerLocator
@@ -22,8 +15,15 @@ from minutebook.features.ledger.mirror.tables import DecisionTables, check_sound
 from minutebook.features.ledger.places import ledger_key_place_of, repos_of
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.features.ledger.shared_folders import LedgerPlaces
-from minutebook.services.access.visibility import seen_by
-from minutebook.services.jobs import Job
+from minutebook.memory.access.visibility import seen_by
+from minutebook.memory.jobs import Job
+from minutebook.record.caller import ANYBODY, Caller
+from minutebook.record.errors import LedgerBroken, LedgerBusy, LedgerError, StoreError
+from minutebook.record.filters import default_organization
+from minutebook.record.ids import new_id
+from minutebook.record.reason import Reason
+from minutebook.record.records import Authorship, Decision
+from minutebook.record.writing.decision_drafts import authorship_of
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.

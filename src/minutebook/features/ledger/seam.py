@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
-from minutebook.domain.reason import Reason, counted
-from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.repositories import Ledgers
-from minutebook.services.maintenance.doctor import Check, Finding
+from minutebook.memory.maintenance.doctor import Check, Finding
+from minutebook.record.caller import Caller
+from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.record.reason import Reason, counted
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 
 def checks(app: App) -> Iterable[Check]:

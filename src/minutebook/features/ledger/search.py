@@ -6,17 +6,17 @@ from datetime import datetime
 from enum import StrEnum
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
-from minutebook.domain.sources import Source
 from minutebook.features.ledger.lineage import scoped_target
 from minutebook.features.ledger.repositories import Ledgers
-from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, fuse
-from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import View
-from minutebook.services.search.doubt import note_doubt, note_empty
-from minutebook.services.search.recall import Candidates
-from minutebook.services.search.signals import Asked, Key, Retriever, Signals
+from minutebook.memory.access.provenance import attribute
+from minutebook.memory.access.visibility import View
+from minutebook.memory.search.doubt import note_doubt, note_empty
+from minutebook.memory.search.recall import Candidates
+from minutebook.memory.search.signals import Asked, Key, Retriever, Signals
+from minutebook.record.caller import Caller
+from minutebook.record.records import Decision, DecisionStatus, Proposal, TextRecord
+from minutebook.record.sources import Source
+from minutebook.text.fusion import TEXT_WEIGHTS, FusedHit, fuse
 
 CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""

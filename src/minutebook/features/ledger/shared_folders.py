@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from minutebook.disk.atomic_file import new_file
-from minutebook.domain.errors import InvalidInput, LedgerError, StoreError
+from minutebook.record.errors import InvalidInput, LedgerError, StoreError
+from minutebook.store.disk.atomic_file import new_file
 from minutebook.store.shared_values import SharedValues
 
 _MANAGED = "ledgers"

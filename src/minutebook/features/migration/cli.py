@@ -16,11 +16,11 @@ from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import home_option
 from minutebook.config import Settings
 from minutebook.config.subjects import scheme_of
-from minutebook.domain.caller import Progress
-from minutebook.domain.errors import InvalidInput, StoreBusy
-from minutebook.domain.reason import count_of
 from minutebook.feature import loaded
-from minutebook.server.logs import log_to_stderr
+from minutebook.record.caller import Progress
+from minutebook.record.errors import InvalidInput, StoreBusy
+from minutebook.record.reason import count_of
+from minutebook.serve.logs import log_to_stderr
 
 if TYPE_CHECKING:
     from minutebook.features.migration.migration import Migrated
@@ -95,9 +95,9 @@ def _stores(
     settings: Settings, url: str, *, is_to_server: bool
 ) -> Iterator[tuple["Tended", "Tended"]]:
     """Open both stores for nobody else, the one that gives first. Raises StoreBusy, StoreError."""
-    from minutebook.places import data_directory
-    from minutebook.services.maintenance.data_directory import make_home
-    from minutebook.stores import file_store, moving_mark, store_at
+    from minutebook.config.places import data_directory
+    from minutebook.config.stores import file_store, moving_mark, store_at
+    from minutebook.memory.maintenance.data_directory import make_home
 
     in_file = replace(settings, store=None)
     if is_to_server:

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from minutebook.domain.caller import Progress
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Record
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock
+from minutebook.memory.access.audit import Trail
+from minutebook.memory.access.visibility import Clock
+from minutebook.record.caller import Progress
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.reason import count_of
+from minutebook.record.records import CLASSES, TEXT_CLASSES, Kind, Record
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
 from minutebook.store.values import Carried, Change, Gone, TextVectors

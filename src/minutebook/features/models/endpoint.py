@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.domain.errors import ModelUnavailable, Unanswered
-from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
 from minutebook.features.models.http_client import Service, shown_url
 from minutebook.features.models.local_model import PASSAGES, QUESTIONS, unrelated_cosine
+from minutebook.model.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
+from minutebook.record.errors import ModelUnavailable, Unanswered
 
 TIMEOUT, TRIES = 60.0, 2
 """Seconds to wait for an answer, and how often to ask."""

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from minutebook.domain.errors import ModelUnavailable
-from minutebook.domain.reason import Reason
+from minutebook.record.errors import ModelUnavailable
+from minutebook.record.reason import Reason
 
 if TYPE_CHECKING:
     import httpx2

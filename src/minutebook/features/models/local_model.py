@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.errors import ModelUnavailable
-from minutebook.domain.reason import Reason
-from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
 from minutebook.features.models.built_in.model_files import sha256_of
 from minutebook.features.models.runtime import ModelSession, batches
+from minutebook.model.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
+from minutebook.record.errors import ModelUnavailable
+from minutebook.record.reason import Reason
 
 QUESTIONS = (
     "How long does bread bake?",

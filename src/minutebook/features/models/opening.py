@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.domain.errors import InvalidInput
-from minutebook.embedding import Embedding, Model
 from minutebook.features.models.settings import ModelSettings
+from minutebook.model import Embedding, Model
+from minutebook.record.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from minutebook.services.journal.summarizers import Summarizer
+    from minutebook.memory.journal.summarizers import Summarizer
 
 
 def built_in(settings: Settings) -> Embedding:
@@ -55,7 +55,7 @@ def chat_service(settings: Settings) -> "Summarizer | None":
     if settings.summary_url is None:
         return None
     from minutebook.features.models.endpoint import Completion
-    from minutebook.services.journal.summarizers import Summarizer
+    from minutebook.memory.journal.summarizers import Summarizer
 
     if settings.summary_model is None:
         raise InvalidInput("summary_url", "needs summary_model as well")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.errors import ModelUnavailable
+from minutebook.record.errors import ModelUnavailable
 
 WORDS, MASK = "words", "mask"
 """What the built-in body takes, (b, s, width) and (b, s)."""

@@ -16,10 +16,10 @@ from minutebook.cli.opening import daemon_of, settings_of
 from minutebook.cli.printing import echo, warn
 from minutebook.cli.terminal import identity
 from minutebook.features.http.mounts import MountOption
-from minutebook.server.logs import log_to_stderr
+from minutebook.serve.logs import log_to_stderr
 
 if TYPE_CHECKING:
-    from minutebook.api.over_socket import OverSocket
+    from minutebook.ask.over_socket import OverSocket
     from minutebook.features.http.mounts import Mount
 
 

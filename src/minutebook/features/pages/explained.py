@@ -7,8 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.records import (
+from minutebook.memory.access.visibility import View
+from minutebook.memory.search.combined import Ranked
+from minutebook.memory.search.hit_notes import Notes
+from minutebook.memory.search.newest_first import RevisedBy
+from minutebook.memory.search.recall import WEIGHTS, Answering, Selection
+from minutebook.memory.search.signals import Key
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.records import (
     CodeChunk,
     Decision,
     Entity,
@@ -18,17 +24,11 @@ from minutebook.domain.records import (
     Record,
     Turn,
 )
-from minutebook.domain.sources import Source
-from minutebook.search.answerability import Verdict, verdict_of
-from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
-from minutebook.search.fusion import FusedHit, Signal
-from minutebook.search.text import words
-from minutebook.services.access.visibility import View
-from minutebook.services.search.combined import Ranked
-from minutebook.services.search.hit_notes import Notes
-from minutebook.services.search.newest_first import RevisedBy
-from minutebook.services.search.recall import WEIGHTS, Answering, Selection
-from minutebook.services.search.signals import Key
+from minutebook.record.sources import Source
+from minutebook.text.answerability import Verdict, verdict_of
+from minutebook.text.excerpt import Part, excerpt_and_words, sought_terms
+from minutebook.text.fusion import FusedHit, Signal
+from minutebook.text.words import words
 
 EXCERPT = 280
 """Characters of a hit's text that are shown."""

@@ -8,7 +8,6 @@ from typing import Any
 from starlette.routing import BaseRoute, Mount
 
 from minutebook.config import Settings
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.mounts import Served
 from minutebook.features.http.process import of_this_machine, serve_alone
 from minutebook.features.http.requests.hosts import Address
@@ -16,7 +15,8 @@ from minutebook.features.pages.frame.application import pages_application
 from minutebook.features.pages.frame.host import Host, is_https, public_url_of
 from minutebook.features.pages.frame.register import registered
 from minutebook.features.pages.frame.sign_ins import SignIns
-from minutebook.server.daemon.operations import DaemonClient, unknown
+from minutebook.record.errors import InvalidInput
+from minutebook.serve.daemon.operations import DaemonClient, unknown
 
 
 def show(asking: DaemonClient, request: Mapping[str, Any]) -> None:

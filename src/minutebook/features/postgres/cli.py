@@ -5,8 +5,8 @@ import click
 from minutebook.cli.opening import check_begun, settings_of
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import Commands, home_option
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import count_of
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import count_of
 
 _SHARDS = 32
 

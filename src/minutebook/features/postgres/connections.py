@@ -16,12 +16,12 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.features.postgres import distribution, numbers, remains, schema
 from minutebook.features.postgres.errors import driver_errors, fault_of
 from minutebook.features.postgres.shared_rows import PostgresLeases, PostgresSharedValues
 from minutebook.features.postgres.statements import PostgresConnection, Raw
 from minutebook.features.postgres.texts import text_adapters
+from minutebook.record.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.store.sql.database import Database
 from minutebook.store.values import Moment, Placement
 

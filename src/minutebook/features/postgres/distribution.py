@@ -2,7 +2,7 @@
 
 from psycopg import Connection
 
-from minutebook.domain.errors import StoreError
+from minutebook.record.errors import StoreError
 from minutebook.store.sql.side_tables import all_tables
 from minutebook.store.sql.tables import ALL_TABLES
 from minutebook.store.values import Placement

@@ -4,8 +4,8 @@ import psycopg
 from psycopg import errors
 from psycopg_pool import PoolClosed
 
-from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
-from minutebook.domain.reason import Reason
+from minutebook.record.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+from minutebook.record.reason import Reason
 from minutebook.store.sql.database import Translation
 
 RESCUE = Reason("restore the database to a point in time before, or ask whoever keeps the server")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from psycopg import Connection, errors
 
-from minutebook.domain.errors import StoreError, StoreTooNew
 from minutebook.features.postgres import distribution
 from minutebook.features.postgres.statements import PostgresConnection
+from minutebook.record.errors import StoreError, StoreTooNew
 from minutebook.store.sql import side_tables
 
 LEAST_SERVER = 160000

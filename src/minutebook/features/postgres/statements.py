@@ -7,11 +7,10 @@ from typing import Any, ClassVar, TypeAlias
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from minutebook.domain.filters import folded
-from minutebook.domain.records import CLASSES, Entity, Kind, Record, TextRecord
 from minutebook.features.postgres import numbers
 from minutebook.features.postgres.tables import CUT, derived, object_digest, quoted
-from minutebook.search.text import ANALYSIS
+from minutebook.record.filters import folded
+from minutebook.record.records import CLASSES, Entity, Kind, Record, TextRecord
 from minutebook.store.sql import change_feed, entity_names
 from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
 from minutebook.store.sql.embeddings import kept_of
@@ -19,6 +18,7 @@ from minutebook.store.sql.entity_names import SHORT
 from minutebook.store.sql.rows import check_key
 from minutebook.store.sql.tables import Table, table_of
 from minutebook.store.values import Carried, VectorSpace
+from minutebook.text.words import ANALYSIS
 
 Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 

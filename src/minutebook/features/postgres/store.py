@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Literal
 
 from minutebook.config import Settings
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import TextRecord
+from minutebook.config.stores import WRITER_WAIT
 from minutebook.features.postgres.connections import PostgresConnections
 from minutebook.features.postgres.upkeep import PostgresUpkeep
-from minutebook.search.text import TextQuery, terms
+from minutebook.record.filters import Filter
+from minutebook.record.records import TextRecord
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
 from minutebook.store.sidecar.words import match
 from minutebook.store.sql import rows
 from minutebook.store.sql.store import SqlStore
 from minutebook.store.values import Candidate, T
-from minutebook.stores import WRITER_WAIT
+from minutebook.text.words import TextQuery, terms
 
 _BATCH = 1000
 

@@ -5,11 +5,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from minutebook.domain.filters import folded
-from minutebook.domain.records import Memory, TextRecord
-from minutebook.search.text import ANALYSIS, terms
+from minutebook.record.filters import folded
+from minutebook.record.records import Memory, TextRecord
 from minutebook.store.sidecar.words import packed
 from minutebook.store.sql.tables import Table
+from minutebook.text.words import ANALYSIS, terms
 
 CUT = frozenset({"name", "session", "subject", "target_key"})
 """The columns of which an index holds the first SHORT characters only."""

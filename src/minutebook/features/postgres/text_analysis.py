@@ -2,11 +2,11 @@
 
 import threading
 
-from minutebook.domain.records import TEXT_CLASSES
 from minutebook.features.postgres.connections import PostgresConnections
 from minutebook.features.postgres.tables import packed_terms
-from minutebook.search.text import ANALYSIS
+from minutebook.record.records import TEXT_CLASSES
 from minutebook.store.sql.tables import table_of
+from minutebook.text.words import ANALYSIS
 
 _BATCH = 200
 """Texts that are analysed before anything else gets its turn: some 60 ms."""

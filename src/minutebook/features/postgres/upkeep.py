@@ -6,11 +6,11 @@ from pathlib import Path
 from minutebook.features.postgres import remains
 from minutebook.features.postgres.connections import PostgresConnections
 from minutebook.features.postgres.text_analysis import TextAnalysis
-from minutebook.search.text import ANALYSIS
 from minutebook.store.sql import change_feed, entity_names
 from minutebook.store.sql.embeddings import forget_damaged
 from minutebook.store.sql.indices import Indices
 from minutebook.store.sql.upkeep import Upkeep
+from minutebook.text.words import ANALYSIS
 
 
 class PostgresUpkeep(Upkeep):

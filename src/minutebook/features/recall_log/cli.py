@@ -6,10 +6,10 @@ from minutebook.cli.ids import memory_id
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, style
 from minutebook.cli.terminal import as_json, headline, identity
-from minutebook.domain.origin import as_name
-from minutebook.domain.records import TextRecord
 from minutebook.features.recall_log import operations
 from minutebook.features.recall_log.operations import RecalledQuestion
+from minutebook.record.origin import as_name
+from minutebook.record.records import TextRecord
 
 
 @click.command(short_help="See which records each question got.")

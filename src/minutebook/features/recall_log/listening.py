@@ -4,9 +4,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
 from minutebook.features.recall_log.settings import RecallLogSettings
-from minutebook.services.reset import Reset
+from minutebook.memory.reset import Reset
+from minutebook.record.caller import Caller
 
 if TYPE_CHECKING:
     from minutebook.app import AnswerListener

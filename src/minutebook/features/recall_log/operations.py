@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Record
+from minutebook.ask.operation import check_range, operation
 from minutebook.features.recall_log.rows import LoggedRecall
-from minutebook.operations.operation import check_range, operation
+from minutebook.record.caller import Caller
+from minutebook.record.records import Record
 
 if TYPE_CHECKING:
     from minutebook.app import App

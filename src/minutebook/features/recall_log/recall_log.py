@@ -10,14 +10,25 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.day import DaySpan
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import default_organization
-from minutebook.domain.ids import new_id
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import (
+from minutebook.features.recall_log.rows import (
+    Got,
+    LoggedRecall,
+    RecallCount,
+    RecallQuery,
+    RecallRows,
+    asker_of,
+)
+from minutebook.features.recall_log.settings import RecallLogSettings
+from minutebook.memory.access.visibility import View, seen_by, seen_in
+from minutebook.memory.search.relations import sentence_of
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.day import DaySpan
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import default_organization
+from minutebook.record.ids import new_id
+from minutebook.record.origin import Origin
+from minutebook.record.records import (
     CLASSES,
     SYSTEM_ORGANIZATION,
     Entity,
@@ -28,17 +39,6 @@ from minutebook.domain.records import (
     RelationText,
     Role,
 )
-from minutebook.features.recall_log.rows import (
-    Got,
-    LoggedRecall,
-    RecallCount,
-    RecallQuery,
-    RecallRows,
-    asker_of,
-)
-from minutebook.features.recall_log.settings import RecallLogSettings
-from minutebook.services.access.visibility import View, seen_by, seen_in
-from minutebook.services.search.relations import sentence_of
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.day import DaySpan
-from minutebook.domain.records import Key, Kind
+from minutebook.record.caller import Caller
+from minutebook.record.day import DaySpan
+from minutebook.record.records import Key, Kind
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.side_tables import SideTable, SideTables

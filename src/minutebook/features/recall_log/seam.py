@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
-from minutebook.domain.reason import Reason, counted
-from minutebook.domain.records import Memory
 from minutebook.features.recall_log.recall_log import RecallLog, ShownRecall
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.record.reason import Reason, counted
+from minutebook.record.records import Memory
 
 MOST = 500
 """Entries that are counted, the latest."""

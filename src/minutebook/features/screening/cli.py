@@ -7,9 +7,9 @@ import click
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, style
 from minutebook.cli.terminal import as_json, identity
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.screening.operations import mask_secrets, scan_secrets
 from minutebook.features.screening.secret_scan import Occurrence
+from minutebook.record.errors import InvalidInput
 
 
 @click.command(short_help="Find secrets in what is kept, and replace them.")

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller, in_call
+from minutebook.ask.operation import operation
 from minutebook.features.screening.secret_scan import Masked, SecretScan
-from minutebook.operations.operation import operation
+from minutebook.record.caller import Caller, in_call
 
 if TYPE_CHECKING:
     from minutebook.app import App

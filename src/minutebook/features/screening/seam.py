@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.reason import Reason
-from minutebook.domain.trust.acts import MASK
-from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.screening.secret_scan import SecretScan
+from minutebook.record.caller import Caller
+from minutebook.record.reason import Reason
+from minutebook.record.trust.acts import MASK
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 
 def secrets(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:

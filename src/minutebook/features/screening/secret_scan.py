@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError, NotFound, Refused
-from minutebook.domain.records import (
+from minutebook.memory.access.audit import AuditDraft
+from minutebook.memory.access.visibility import View
+from minutebook.memory.record_screening import FieldSecret, masked_fields, masked_value
+from minutebook.memory.screening.secrets import masked, shortened
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError, NotFound, Refused
+from minutebook.record.records import (
     CodeChunk,
     Decision,
     Entity,
@@ -24,11 +28,7 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.domain.trust.acts import MASK
-from minutebook.screening.secrets import masked, shortened
-from minutebook.services.access.audit import AuditDraft
-from minutebook.services.access.visibility import View
-from minutebook.services.screening import FieldSecret, masked_fields, masked_value
+from minutebook.record.trust.acts import MASK
 from minutebook.store.sql.side_words import SideRow, SideWords, document_of
 
 

@@ -17,13 +17,13 @@ from urllib.parse import quote, urlencode, urlsplit
 import jwt
 
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.features.pages.frame.host import public_url_of
 from minutebook.features.sign_in.faults import ProviderError, ProviderFault
 from minutebook.features.sign_in.published import Published, exchange, fetch, is_protected
 from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.features.sign_in.signed_tokens import LEEWAY, Issuer, caller_by
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, KeysUnavailable, Unidentified
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
-from minutebook.domain.errors import KeysUnavailable
+from minutebook.record.errors import KeysUnavailable
 
 log = logging.getLogger(__name__)
 

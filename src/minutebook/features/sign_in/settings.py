@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from minutebook.config import Settings
 from minutebook.config.kinds import TEXT, URL, path_or_name, separated, setting
-from minutebook.domain.reason import Reason
+from minutebook.record.reason import Reason
 
 if TYPE_CHECKING:
     from minutebook.app import App

@@ -13,14 +13,14 @@ from typing import Any
 import jwt
 
 from minutebook.config import Settings
-from minutebook.domain.caller import SIGNED, Caller
-from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.reason import cause_of
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
-from minutebook.domain.rights.grants import Grant, caller_with, check_grant
 from minutebook.features.sign_in.published import Published, fetch, is_protected
 from minutebook.features.sign_in.settings import SignInSettings
-from minutebook.services.access.tokens import Tokens
+from minutebook.memory.access.tokens import Tokens
+from minutebook.record.caller import SIGNED, Caller
+from minutebook.record.errors import InvalidInput, KeysUnavailable, Unidentified
+from minutebook.record.reason import cause_of
+from minutebook.record.records import DEFAULT_ORGANIZATION, Role
+from minutebook.record.rights.grants import Grant, caller_with, check_grant
 
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}

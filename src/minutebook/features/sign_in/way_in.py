@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from minutebook.app import App
 from minutebook.config import Settings
-from minutebook.domain.errors import MinutebookError
 from minutebook.features.pages.frame.application import BrowserAuthentication, next_path
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.page import Frame, Goto, OpenWay, Page, Pages, WayIn
@@ -22,6 +21,7 @@ from minutebook.features.sign_in.faults import ProviderError, ProviderFault, pro
 from minutebook.features.sign_in.openid import CALLBACK, Person, Provider, open_provider
 from minutebook.features.sign_in.round_trips import LASTS, RoundTrip, RoundTrips
 from minutebook.features.sign_in.signed_tokens import Issuer, audited, issued_of_known, open_issuer
+from minutebook.record.errors import MinutebookError
 
 PROVIDER_THREADS = 8
 """Threads that wait for the provider at which people sign in; beyond them they are told to come again."""

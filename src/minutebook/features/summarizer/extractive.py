@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
-from minutebook.domain.records import Turn
 from minutebook.features.summarizer.session_facts import (
     SessionFacts,
     category_of,
@@ -37,8 +36,9 @@ from minutebook.features.summarizer.worth import (
     weighed,
     worth,
 )
-from minutebook.language.sentences import pieces, sentences
-from minutebook.services.journal.summary_draft import SummaryDraft
+from minutebook.memory.journal.summary_draft import SummaryDraft
+from minutebook.record.records import Turn
+from minutebook.text.sentences import pieces, sentences
 
 MOST_TURNS = 400
 """Turns whose sentences are looked at; of a longer session, as many spread evenly, and the last."""

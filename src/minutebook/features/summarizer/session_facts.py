@@ -16,12 +16,12 @@ from importlib import resources
 from pathlib import PurePosixPath
 from typing import Any
 
-from minutebook.domain.records import MOST_SCORE, Category, Turn
-from minutebook.domain.writing.turns import RECAP, EditedFiles
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.talks import REMEMBERED, WORDS
-from minutebook.search.text import word_terms
-from minutebook.services.journal.summary_draft import MAX_TECHNOLOGIES
+from minutebook.memory.journal.summary_draft import MAX_TECHNOLOGIES
+from minutebook.record.records import MOST_SCORE, Category, Turn
+from minutebook.record.writing.turns import RECAP, EditedFiles
+from minutebook.text.words import word_terms
 
 FILE: Mapping[str, Any] = tomllib.loads(
     resources.files(__package__).joinpath("session_words.toml").read_text(encoding="utf-8")

@@ -12,12 +12,12 @@ from functools import cache, lru_cache
 from math import log, sqrt
 from pathlib import Path
 
-from minutebook.language import comparing
-from minutebook.language.nets import Net, nets
-from minutebook.language.statements import Sentence, Sort, sentence_of
-from minutebook.language.word_lists import any_word, word_lists
-from minutebook.search.languages import Languages
-from minutebook.search.text import languages_of
+from minutebook.text import comparing
+from minutebook.text.languages import Languages
+from minutebook.text.nets import Net, nets
+from minutebook.text.statements import Sentence, Sort, sentence_of
+from minutebook.text.word_lists import any_word, word_lists
+from minutebook.text.words import languages_of
 
 NEAREST = 3
 """Later statements that a statement is compared with, word by word: those most alike."""

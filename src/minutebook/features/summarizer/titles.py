@@ -11,7 +11,7 @@ from minutebook.features.summarizer.session_facts import (
     plain,
     without_politeness,
 )
-from minutebook.services.journal.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
+from minutebook.memory.journal.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
 
 LEAST_WORDS = 3
 """Words of a part of a sentence that can be a title."""

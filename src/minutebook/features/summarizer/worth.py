@@ -15,7 +15,7 @@ from math import exp, log
 
 from minutebook.features.summarizer.session_facts import FILLER_TERMS, pattern
 from minutebook.features.summarizer.talks import kinds_of
-from minutebook.search.text import GAP, is_stop_term, word_terms
+from minutebook.text.words import GAP, is_stop_term, word_terms
 
 Weights = Mapping[str, float]
 """The terms of a text and their tf·idf, of length 1 or empty."""

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from minutebook.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
-from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
-from minutebook.domain.json_lines import (
+from minutebook.features.sync.replication import TRAVELLING, ReplicaState, document_of, state_of
+from minutebook.record.errors import InvalidArchive, InvalidInput, StoreError
+from minutebook.record.json_lines import (
     check_sound,
     json_line,
     object_of,
     record_of,
     version_refused,
 )
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import Key, Kind, Memory
-from minutebook.domain.trust.trail import text_digest
-from minutebook.features.sync.replication import TRAVELLING, ReplicaState, document_of, state_of
+from minutebook.record.reason import of_system
+from minutebook.record.records import Key, Kind, Memory
+from minutebook.record.trust.trail import text_digest
+from minutebook.store.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
 
 FORMAT = "minutebook-sync"
 VERSION = 1

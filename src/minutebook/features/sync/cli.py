@@ -10,10 +10,10 @@ from minutebook.cli.opening import made_here, settings_of
 from minutebook.cli.printing import say, style
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
-from minutebook.domain.caller import in_call
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import count_of
-from minutebook.services.intake import Outcome
+from minutebook.memory.intake import Outcome
+from minutebook.record.caller import in_call
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import count_of
 
 if TYPE_CHECKING:
     from minutebook.features.sync.comparing import MachineComparison
@@ -56,9 +56,9 @@ def sync(
     in clear. What is gone from REMOTE is left there again. Exits with 1 if a file cannot be read, or if
     --check finds a difference or that files are gone.
     """
+    from minutebook.config.places import sync_folder
     from minutebook.features.sync.machines import MachineSync
     from minutebook.features.sync.remotes import remote_of
-    from minutebook.places import sync_folder
 
     if check and (compact or again):
         raise InvalidInput(

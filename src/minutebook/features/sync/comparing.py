@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, Key, Kind
 from minutebook.features.sync.change_files import ChangeEntry, Verified, entries
 from minutebook.features.sync.known import Marks
 from minutebook.features.sync.remote_files import RemoteFiles, name_of_changes
@@ -17,6 +15,8 @@ from minutebook.features.sync.replication import (
     travelling_line,
 )
 from minutebook.features.sync.sync_conflicts import resolve
+from minutebook.record.filters import Filter
+from minutebook.record.records import CLASSES, Key, Kind
 from minutebook.store.protocol import Store
 
 

@@ -6,14 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.domain.errors import StoreBusy, StoreError
-from minutebook.domain.reason import cause_of
-from minutebook.domain.records import Key
+from minutebook.config.places import sync_folder
 from minutebook.features.sync.known import KnownRecords
 from minutebook.features.sync.replication import TRAVELLING
 from minutebook.features.sync.rows import SyncRows
-from minutebook.places import sync_folder
-from minutebook.services.intake import Removals
+from minutebook.memory.intake import Removals
+from minutebook.record.errors import StoreBusy, StoreError
+from minutebook.record.reason import cause_of
+from minutebook.record.records import Key
 
 _GONE = ".gone-"
 """How the name of a copy begins that is being removed."""

@@ -5,13 +5,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.ids import RandomBits
-from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
-from minutebook.domain.trust.doors import Voice
-from minutebook.domain.trust.trail import ERASE
-from minutebook.domain.writing.decision_drafts import is_erased_decision
-from minutebook.domain.writing.source_drafts import SourcePlace
 from minutebook.features.sync.change_files import ChangeEntry as FileEntry
 from minutebook.features.sync.replication import (
     REMOVED,
@@ -26,10 +19,17 @@ from minutebook.features.sync.replication import (
 )
 from minutebook.features.sync.rows import SENT, UNSENT, SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict, resolve
-from minutebook.services.access.audit import TakenIn
-from minutebook.services.access.doors import Doors
-from minutebook.services.intake import IntakeReport, Removals, verdict_on
-from minutebook.services.knowledge.mentions import Mentions
+from minutebook.memory.access.audit import TakenIn
+from minutebook.memory.access.doors import Doors
+from minutebook.memory.intake import IntakeReport, Removals, verdict_on
+from minutebook.memory.knowledge.mentions import Mentions
+from minutebook.record.filters import Filter
+from minutebook.record.ids import RandomBits
+from minutebook.record.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
+from minutebook.record.trust.doors import Voice
+from minutebook.record.trust.trail import ERASE
+from minutebook.record.writing.decision_drafts import is_erased_decision
+from minutebook.record.writing.source_drafts import SourcePlace
 from minutebook.store.protocol import Store
 
 _BATCH = 1000

@@ -10,21 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.disk.atomic_file import replacing
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import (
-    InvalidArchive,
-    InvalidInput,
-    LedgerError,
-    StoreBusy,
-    StoreError,
-)
-from minutebook.domain.json_lines import json_line
-from minutebook.domain.reason import count_of, of_system
-from minutebook.domain.records import Decision, Key, Kind
-from minutebook.domain.trust.trail import ERASE
-from minutebook.domain.writing.decision_drafts import is_erased_decision
+from minutebook.config.places import machine_name, sync_folder
 from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.settings import LedgerSettings
@@ -49,9 +35,23 @@ from minutebook.features.sync.remotes import NameTaken, Remote
 from minutebook.features.sync.replication import TRAVELLING
 from minutebook.features.sync.rows import SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict
-from minutebook.places import machine_name, sync_folder
-from minutebook.services.access.audit import forget_erased
-from minutebook.services.intake import IntakeReport, Removals
+from minutebook.memory.access.audit import forget_erased
+from minutebook.memory.intake import IntakeReport, Removals
+from minutebook.record import policy
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import (
+    InvalidArchive,
+    InvalidInput,
+    LedgerError,
+    StoreBusy,
+    StoreError,
+)
+from minutebook.record.json_lines import json_line
+from minutebook.record.reason import count_of, of_system
+from minutebook.record.records import Decision, Key, Kind
+from minutebook.record.trust.trail import ERASE
+from minutebook.record.writing.decision_drafts import is_erased_decision
+from minutebook.store.disk.atomic_file import replacing
 
 ACT = "sync"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError
-from minutebook.domain.ids import RandomBits
-from minutebook.domain.json_lines import json_line
 from minutebook.features.sync.change_files import Verified, covers_of, is_sealed, verify
 from minutebook.features.sync.remotes import NameTaken, Remote, names_in
+from minutebook.record.errors import InvalidArchive, InvalidInput, MinutebookError
+from minutebook.record.ids import RandomBits
+from minutebook.record.json_lines import json_line
 
 FILE = re.compile(r"([0-9a-f]{16})-([0-9]{8})\.jsonl")
 """The name of a file of changes: its machine and its number there."""

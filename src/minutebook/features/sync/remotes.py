@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from minutebook.disk.atomic_file import new_file, replace_file
-from minutebook.domain.errors import InvalidInput, StoreBusy, StoreError
-from minutebook.domain.reason import of_system
+from minutebook.record.errors import InvalidInput, StoreBusy, StoreError
+from minutebook.record.reason import of_system
+from minutebook.store.disk.atomic_file import new_file, replace_file
 
 FOLDERS = ("machines", "changes", "snapshots")
 """The folders of a remote: what each machine has taken, what it changed, all there is."""

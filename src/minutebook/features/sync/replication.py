@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
-from minutebook.domain.records import Decision, Kind, Proposal, Record
 from minutebook.features.ledger.mirror.waiting import is_in_git
+from minutebook.record.errors import InvalidInput
+from minutebook.record.json_lines import json_line, line_of, object_of, record_of
+from minutebook.record.records import Decision, Kind, Proposal, Record
 
 Dot: TypeAlias = tuple[str, int]
 """A machine, and the number of an edit of the record there, counted from 1."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from minutebook.domain.records import Key, Kind
+from minutebook.record.records import Key, Kind
 from minutebook.store.sql.database import Database
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import value_text

@@ -9,9 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.ids import id_apart
-from minutebook.domain.records import (
+from minutebook.features.sync.replication import (
+    REMOVED,
+    ReplicaState,
+    Sibling,
+    differing,
+    travelling_line,
+    winner_of,
+)
+from minutebook.record.errors import InvalidInput
+from minutebook.record.ids import id_apart
+from minutebook.record.records import (
     Decision,
     Entity,
     Kind,
@@ -27,21 +35,13 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.writing.decision_drafts import (
+from minutebook.record.writing.decision_drafts import (
     erased,
     fixed_differences,
     is_erased_decision,
     merge_decisions,
 )
-from minutebook.features.sync.replication import (
-    REMOVED,
-    ReplicaState,
-    Sibling,
-    differing,
-    travelling_line,
-    winner_of,
-)
-from minutebook.language.revisions import DatedText, revisions
+from minutebook.text.revisions import DatedText, revisions
 
 CONFLICTS_WITH = "conflicts_with"
 """The type of the link from another version of a memory to the memory."""

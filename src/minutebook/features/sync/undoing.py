@@ -1,10 +1,10 @@
 """Records that came from another machine: they are taken back there."""
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.reason import Reason
-from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.sync.machines import ACT
+from minutebook.record.caller import Caller
+from minutebook.record.reason import Reason
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Decision, Kind, Memory, Summary
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.looking.examining import Examined
+from minutebook.record.caller import Caller
+from minutebook.record.records import Decision, Kind, Memory, Summary
 
 
 class Changing:

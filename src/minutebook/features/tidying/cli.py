@@ -10,12 +10,12 @@ from minutebook.cli.opening import opened, scope_here
 from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import Commands, as_json, as_shown, identity
-from minutebook.domain.origin import by_whom
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Decision, Memory, Proposal, Record, Summary
 from minutebook.features.tidying import operations
 from minutebook.features.tidying.findings import WAITING, State, Topic
 from minutebook.features.tidying.operations import Listed, Settle, Suggested, Tidied
+from minutebook.record.origin import by_whom
+from minutebook.record.reason import count_of
+from minutebook.record.records import Decision, Memory, Proposal, Record, Summary
 
 TITLES: Mapping[Topic, str] = {
     Topic.RULE: "are rules by agents, or from elsewhere: once verified, agents are told them",

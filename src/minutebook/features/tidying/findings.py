@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Kind
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Kind
 
 
 class Topic(StrEnum):

@@ -6,21 +6,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
-from minutebook.domain.filters import default_organization
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
-from minutebook.domain.trust.acts import REFUSE
-from minutebook.domain.trust.done_acts import DoneAct
-from minutebook.domain.trust.trail import UNDO
 from minutebook.features.tidying.changing import Changing
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined, Examining
 from minutebook.features.tidying.looking.state import suggestions, visible_records
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.undo.undo import Undo
-from minutebook.services.access.visibility import View
+from minutebook.memory.access.visibility import View
+from minutebook.record import policy
+from minutebook.record.caller import Caller, anywhere
+from minutebook.record.errors import Conflict, InvalidInput, NotFound, Refused
+from minutebook.record.filters import default_organization
+from minutebook.record.records import SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.record.trust.acts import REFUSE
+from minutebook.record.trust.done_acts import DoneAct
+from minutebook.record.trust.trail import UNDO
 
 SUGGESTION = "suggestion"
 """What an error calls it."""

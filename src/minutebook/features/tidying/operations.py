@@ -6,13 +6,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller, FolderScope, in_call
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Decision, Record, Summary
-from minutebook.domain.rights.redaction import redacted_for
+from minutebook.ask.memories import in_folder
+from minutebook.ask.operation import check_range, operation
 from minutebook.features.tidying.findings import State, Topic
-from minutebook.operations.memories import in_folder
-from minutebook.operations.operation import check_range, operation
+from minutebook.record.caller import Caller, FolderScope, in_call
+from minutebook.record.errors import MinutebookError
+from minutebook.record.records import Decision, Record, Summary
+from minutebook.record.rights.redaction import redacted_for
 
 if TYPE_CHECKING:
     from minutebook.app import App

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, InvalidInput, NotFound
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record, Status
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.tidying.findings import FINDINGS, WAITING, Topic
 from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, InvalidInput, NotFound
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.reason import Reason
+from minutebook.record.records import Decision, Kind, Memory, Proposal, Record, Status
 
 MEMORIES: Mapping[Topic, Status] = {
     Topic.UNVERIFIED: Status.UNVERIFIED,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from minutebook.domain.records import Kind
 from minutebook.features.tidying.findings import State, Suggestion, finding_of
+from minutebook.record.records import Kind
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import instant, microseconds, value_text

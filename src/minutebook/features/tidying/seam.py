@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.day import DayPart, DaySpan, DayTopic
-from minutebook.domain.reason import Reason, counted
-from minutebook.domain.records import Memory, MemoryType, TextRecord
-from minutebook.domain.trust.done_acts import DoneAct, Undoing
 from minutebook.features.tidying.findings import FINDINGS, State, Topic
-from minutebook.services.access.provenance import words_of
+from minutebook.memory.access.provenance import words_of
+from minutebook.record.caller import Caller
+from minutebook.record.day import DayPart, DaySpan, DayTopic
+from minutebook.record.reason import Reason, counted
+from minutebook.record.records import Memory, MemoryType, TextRecord
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 if TYPE_CHECKING:
-    from minutebook.contracts.resources import PromptData
+    from minutebook.serve.contracts.resources import PromptData
 
 _OF_THEIR_OWN = (Topic.RULE, Topic.PROPOSAL, Topic.CLASH, Topic.UNVERIFIED, Topic.DRAFT)
 

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from minutebook.config import Settings
 from minutebook.config.kinds import SettingKind, at_least, separated, setting
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import Reason
 from minutebook.features.tidying.findings import parse_rules
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import Reason
 
 _COMMAS = separated(",", Reason(""))
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.domain.reason import count_of
 from minutebook.features.tidying.operations import tidy_state
+from minutebook.record.reason import count_of
 
 if TYPE_CHECKING:
-    from minutebook.api.connection import Operating
     from minutebook.app import App
-    from minutebook.services.maintenance.doctor import Check
+    from minutebook.ask.connection import Operating
+    from minutebook.memory.maintenance.doctor import Check
 
 _MINUTE = "%Y-%m-%dT%H:%MZ"
 
@@ -31,7 +31,7 @@ def status(api: "Operating", settings: Settings) -> Mapping[str, object]:
 
 def checks(app: "App") -> "Iterable[Check]":
     """Yield the check for rounds that a schedule wants and that did not run."""
-    from minutebook.services.maintenance.doctor import Check, Finding
+    from minutebook.memory.maintenance.doctor import Check, Finding
 
     def overdue() -> list[Finding]:
         state = tidy_state.act(app, app.settings.caller())

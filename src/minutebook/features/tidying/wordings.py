@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, Refused
-from minutebook.domain.records import Memory
-from minutebook.domain.trust.doors import Door
-from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.wordings import merged_ids
 from minutebook.features.tidying.looking.notes import LONGEST_NOTE
-from minutebook.services.access.doors import Doors
+from minutebook.memory.access.doors import Doors
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, Refused
+from minutebook.record.records import Memory
+from minutebook.record.trust.doors import Door
+from minutebook.record.writing.drafts import ScopeKey, resolve_scope
 
 LOOKED_THROUGH = 200
 """Suggestions among which pairs are looked for."""

@@ -6,9 +6,9 @@ from minutebook.cli.keyboard import confirm
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import echo, style
 from minutebook.cli.terminal import identity
-from minutebook.domain.errors import Conflict
-from minutebook.domain.origin import as_name
 from minutebook.features.undo.operations import ListedAct, act_of, last_acts, take_back
+from minutebook.record.errors import Conflict
+from minutebook.record.origin import as_name
 
 LISTED = 10
 

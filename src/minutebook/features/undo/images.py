@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, Entry, Kind, Record
-from minutebook.domain.trust.acts import FINAL
 from minutebook.features.undo.rows import ImageRows
+from minutebook.record.filters import Filter
+from minutebook.record.records import CLASSES, Entry, Kind, Record
+from minutebook.record.trust.acts import FINAL
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Change
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import default_organization
-from minutebook.domain.trust.done_acts import DoneAct
-from minutebook.operations.operation import check_range, operation
+from minutebook.ask.operation import check_range, operation
+from minutebook.record.caller import Caller
+from minutebook.record.filters import default_organization
+from minutebook.record.trust.done_acts import DoneAct
 
 if TYPE_CHECKING:
     from minutebook.app import App

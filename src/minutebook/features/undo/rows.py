@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from minutebook.domain.json_lines import line_of, object_of, record_of
-from minutebook.domain.records import Record
+from minutebook.record.json_lines import line_of, object_of, record_of
+from minutebook.record.records import Record
 from minutebook.store.sql.database import Database
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import microseconds, value_text

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from minutebook.domain.reason import Reason, Word, counted
-from minutebook.domain.records import Memory, Record, TextRecord
-from minutebook.domain.trust.done_acts import DoneAct
+from minutebook.record.reason import Reason, Word, counted
+from minutebook.record.records import Memory, Record, TextRecord
+from minutebook.record.trust.done_acts import DoneAct
 
 QUOTED = 60
 """Characters of a record that are quoted."""

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
-from minutebook.domain.origin import as_name
-from minutebook.domain.reason import Reason
-from minutebook.domain.trust.trail import UNDO
 from minutebook.features.undo.operations import listed
 from minutebook.features.undo.undo import Undo
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.record.origin import as_name
+from minutebook.record.reason import Reason
+from minutebook.record.trust.trail import UNDO
 
 MOST, AMONG = 5, 100
 """Acts that are told of, and among which those that hold are looked for."""

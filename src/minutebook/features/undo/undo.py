@@ -8,13 +8,19 @@ from datetime import UTC, datetime
 from functools import partial
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, anywhere, in_call
-from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
-from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.origin import answers_for
-from minutebook.domain.reason import Reason, Word
-from minutebook.domain.records import (
+from minutebook.ask.operation import is_at_keyboard
+from minutebook.feature import loaded
+from minutebook.features.undo.images import KEPT
+from minutebook.features.undo.rows import ImageRows
+from minutebook.memory.access.audit import AuditDraft
+from minutebook.memory.jobs import Job
+from minutebook.record import policy
+from minutebook.record.caller import Caller, anywhere, in_call
+from minutebook.record.errors import Conflict, Forbidden, InvalidInput, NotFound
+from minutebook.record.filters import Filter, default_organization
+from minutebook.record.origin import answers_for
+from minutebook.record.reason import Reason, Word
+from minutebook.record.records import (
     CLASSES,
     Edge,
     Entry,
@@ -26,21 +32,15 @@ from minutebook.domain.records import (
     TextRecord,
     Version,
 )
-from minutebook.domain.trust.done_acts import DoneAct, Undoing, done_acts
-from minutebook.domain.trust.fingerprints import (
+from minutebook.record.trust.done_acts import DoneAct, Undoing, done_acts
+from minutebook.record.trust.fingerprints import (
     COUNTING,
     changed_fields,
     fingerprint,
     id_in_trail,
     is_same,
 )
-from minutebook.domain.trust.trail import DONE, UNDO
-from minutebook.feature import loaded
-from minutebook.features.undo.images import KEPT
-from minutebook.features.undo.rows import ImageRows
-from minutebook.operations.operation import is_at_keyboard
-from minutebook.services.access.audit import AuditDraft
-from minutebook.services.jobs import Job
+from minutebook.record.trust.trail import DONE, UNDO
 
 _TAKES_BACK = re.compile(r"^takes back [^,]*, entry (\d+)$")
 """The reason that the trail keeps of an act that takes another back."""

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pygit2
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.definitions import definitions_of
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs
 from minutebook.features.code.references import Reference, references_in
 from minutebook.features.why.line_history import LineRange
 from minutebook.features.why.telling import Rank
+from minutebook.record.errors import InvalidInput
 
 _LINES = re.compile(r"(?P<first>\d+)(?:-(?P<last>\d+))?")
 _PART = re.compile(r":(?:\d+(?:-\d+)?|[^:\d/\\].*)\Z", re.DOTALL)

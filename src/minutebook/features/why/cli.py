@@ -9,8 +9,8 @@ import pygit2
 from minutebook.cli.opening import opened_if_begun
 from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.terminal import as_json, identity
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.origin import as_name
+from minutebook.config.folders.finding import find_place
+from minutebook.config.whereabouts import scope_of
 from minutebook.features.citations import operations as citing
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs, open_repository, reading_git, reason_of
@@ -20,8 +20,8 @@ from minutebook.features.why.line_history import history_of
 from minutebook.features.why.operations import commits_about, requests_before
 from minutebook.features.why.session_requests import Request
 from minutebook.features.why.telling import LineChange, Reason, in_order, read_history
-from minutebook.folders.finding import find_place
-from minutebook.whereabouts import scope_of
+from minutebook.record.errors import InvalidInput
+from minutebook.record.origin import as_name
 
 _TITLE = 200
 

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Project, ProjectCommit
-from minutebook.domain.sources import Source
 from minutebook.features.why.commit_texts import says_something
+from minutebook.record.caller import Caller
+from minutebook.record.records import Project, ProjectCommit
+from minutebook.record.sources import Source
 
 if TYPE_CHECKING:
-    from minutebook.search.fusion import Signal
-    from minutebook.services.search.combined import Ranked
-    from minutebook.services.search.recall import Selection
+    from minutebook.memory.search.combined import Ranked
+    from minutebook.memory.search.recall import Selection
+    from minutebook.text.fusion import Signal
 
 
 class CommitSource:

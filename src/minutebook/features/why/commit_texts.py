@@ -2,8 +2,8 @@
 
 import re
 
-from minutebook.domain.records import ProjectCommit
-from minutebook.search.text import words
+from minutebook.record.records import ProjectCommit
+from minutebook.text.words import words
 
 _FOLDERS = frozenset({"src", "lib", "source", "tests", "test", "docs"})
 

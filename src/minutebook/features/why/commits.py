@@ -8,10 +8,10 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import RepositoryOpenFlag, SortMode
 
-from minutebook.domain.records import Project, ProjectCommit
 from minutebook.features.citations.trees import UNREADABLE
 from minutebook.features.code.chunking.languages import language_of
 from minutebook.features.why.session_requests import WrittenCode, instant_of
+from minutebook.record.records import Project, ProjectCommit
 
 MOST_FILES, MOST_PATH, MOST_MESSAGE = 40, 200, 4_000
 """Files of a commit that are noted, and characters of a path and of a message; the rest is left out."""

@@ -10,24 +10,18 @@ import pygit2
 from pygit2.enums import SortMode
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.filters import scope_of_writes
-from minutebook.domain.records import Project, ProjectCommit
+from minutebook.config.folders.git_folders import find_git
+from minutebook.config.whereabouts import repository_known
 from minutebook.features.citations.trees import UNREADABLE
 from minutebook.features.code.projects import Projects
-from minutebook.features.why.commits import (
-    id_of,
-    reachable,
-    record_of,
-    repository_of,
-    tips_of,
-)
+from minutebook.features.why.commits import id_of, reachable, record_of, repository_of, tips_of
 from minutebook.features.why.settings import WhySettings
-from minutebook.folders.git_folders import find_git
-from minutebook.services.access.visibility import everything_in
-from minutebook.whereabouts import repository_known
+from minutebook.memory.access.visibility import everything_in
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError
+from minutebook.record.filters import scope_of_writes
+from minutebook.record.records import Project, ProjectCommit
 
 log = logging.getLogger(__name__)
 

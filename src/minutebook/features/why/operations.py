@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller, FolderScope
+from minutebook.ask.memories import in_folder
+from minutebook.ask.operation import operation
 from minutebook.features.why.session_requests import Request, WrittenCode, requests_of
-from minutebook.operations.memories import in_folder
-from minutebook.operations.operation import operation
+from minutebook.record.caller import Caller, FolderScope
 
 if TYPE_CHECKING:
     from minutebook.app import App

@@ -8,18 +8,6 @@ from typing import TypeVar
 import pygit2
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, Note
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import (
-    CodeChunk,
-    Decision,
-    DecisionStatus,
-    Memory,
-    Project,
-    ProjectCommit,
-    Turn,
-)
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import UNREADABLE, Blobs
 from minutebook.features.code.projects import Projects
@@ -31,12 +19,24 @@ from minutebook.features.why.line_history import HistoryCache
 from minutebook.features.why.search import CommitSearch
 from minutebook.features.why.session_requests import requests_of
 from minutebook.features.why.telling import LineChange, Rank
-from minutebook.search.fusion import FusedHit
-from minutebook.search.text import parse_query
-from minutebook.services.access.visibility import View
-from minutebook.services.search.combined import Ranked
-from minutebook.services.search.passages import said
-from minutebook.services.search.recall import Answering
+from minutebook.memory.access.visibility import View
+from minutebook.memory.search.combined import Ranked
+from minutebook.memory.search.passages import said
+from minutebook.memory.search.recall import Answering
+from minutebook.record.caller import Caller, Note
+from minutebook.record.errors import MinutebookError
+from minutebook.record.reason import Reason
+from minutebook.record.records import (
+    CodeChunk,
+    Decision,
+    DecisionStatus,
+    Memory,
+    Project,
+    ProjectCommit,
+    Turn,
+)
+from minutebook.text.fusion import FusedHit
+from minutebook.text.words import parse_query
 
 R = TypeVar("R", Decision, Memory)
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import CodeChunk, Memory, Project, ProjectCommit
 from minutebook.features.why.session_requests import NAMING, WrittenCode, requests_of
 from minutebook.features.why.settings import WhySettings
-from minutebook.services.jobs import Job
+from minutebook.memory.jobs import Job
+from minutebook.record.caller import Caller
+from minutebook.record.records import CodeChunk, Memory, Project, ProjectCommit
 
 if TYPE_CHECKING:
-    from minutebook.services.search.combined import Ranked
+    from minutebook.memory.search.combined import Ranked
 
 Values = Mapping[str, Any]
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Project, ProjectCommit
 from minutebook.features.why.commit_texts import asks_for_commits, is_like, shown
-from minutebook.search.fusion import Fused, Signal
-from minutebook.services.access.visibility import View
-from minutebook.services.search.combined import Ranked
-from minutebook.services.search.signals import Retriever
+from minutebook.memory.access.visibility import View
+from minutebook.memory.search.combined import Ranked
+from minutebook.memory.search.signals import Retriever
+from minutebook.record.caller import Caller
+from minutebook.record.records import Project, ProjectCommit
+from minutebook.text.fusion import Fused, Signal
 
 CANDIDATES, COMPARED = 60, 24
 """How many the vector and the lexical signal propose each, and how many of the best are compared token by token."""

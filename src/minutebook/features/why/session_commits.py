@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from minutebook.ask import journal
 from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, short, style
-from minutebook.domain.errors import InvalidInput
+from minutebook.config.folders.finding import find_place
+from minutebook.config.whereabouts import scope_of
 from minutebook.features.why.operations import requests_before
 from minutebook.features.why.session_requests import NAMING, Request, WrittenCode, instant_of
-from minutebook.folders.finding import find_place
-from minutebook.operations import journal
-from minutebook.whereabouts import scope_of
+from minutebook.record.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pygit2

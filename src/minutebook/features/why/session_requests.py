@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Turn
 from minutebook.features.code.references import references_in
-from minutebook.services.access.visibility import Records
+from minutebook.memory.access.visibility import Records
+from minutebook.record.caller import Caller
+from minutebook.record.records import Turn
 
 if TYPE_CHECKING:
     import pygit2

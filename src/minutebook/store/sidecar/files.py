@@ -11,11 +11,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from minutebook.disk.atomic_file import replace_file, synced_file
-from minutebook.disk.encryption import Key, encrypted
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.errors import StoreError
-from minutebook.domain.reason import of_system
+from minutebook.record.errors import StoreError
+from minutebook.record.reason import of_system
+from minutebook.store.disk.atomic_file import replace_file, synced_file
+from minutebook.store.disk.encryption import Key, encrypted
+from minutebook.store.disk.filelock import FileLock
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.block import Block, P, cut, merged
 from minutebook.store.sidecar.segment import Damaged

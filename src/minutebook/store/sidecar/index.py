@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Protocol, TypeAlias
 
-from minutebook.disk.encryption import Key
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.errors import StoreError
-from minutebook.domain.reason import of_system
+from minutebook.record.errors import StoreError
+from minutebook.record.reason import of_system
+from minutebook.store.disk.encryption import Key
+from minutebook.store.disk.filelock import FileLock
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.files import Identity

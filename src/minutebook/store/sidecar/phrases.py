@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from minutebook.search.text import TextQuery
 from minutebook.store.sidecar.words import K1, B, WordView, idf, term_digest
 from minutebook.store.values import Candidate
+from minutebook.text.words import TextQuery
 
 Texts: TypeAlias = Callable[[Collection[str]], Mapping[str, Sequence[str]]]
 """Gives the terms of the texts of records by their ids."""

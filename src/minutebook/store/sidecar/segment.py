@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.disk.atomic_file import synced_file
-from minutebook.disk.encryption import FileDamaged, Key, content_size, encrypting, read_into
+from minutebook.store.disk.atomic_file import synced_file
+from minutebook.store.disk.encryption import FileDamaged, Key, content_size, encrypting, read_into
 from minutebook.store.sidecar.block import Block, Extent, Facet, P
 
 _MAGIC = b"minutebook index 1\n"

@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.search import binary_codes
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import Block, Columns, Places
 from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.values import Candidate
+from minutebook.text import binary_codes
 
 _GATHERED_SHARE = 8
 _SAMPLED, _MORE = 64, 3

@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.search.text import TextQuery
 from minutebook.store.sidecar.block import Columns, Places
 from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.values import Candidate
+from minutebook.text.words import TextQuery
 
 K1, B = 1.2, 0.75
 """BM25's saturation and its weight of length, as FTS5 has them, so that scores do not depend on the way."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from minutebook.domain.records import Kind
+from minutebook.record.records import Kind
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import ALL_TABLES, value_text
 from minutebook.store.values import Change

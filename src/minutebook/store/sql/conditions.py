@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from minutebook.domain.filters import KEPT_AT, Filter
-from minutebook.domain.records import Memory, Record
+from minutebook.record.filters import KEPT_AT, Filter
+from minutebook.record.records import Memory, Record
 from minutebook.store.sql.database import Condition, Connection
 from minutebook.store.sql.tables import Table, microseconds, ordering, table_of
 

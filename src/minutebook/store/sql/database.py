@@ -9,10 +9,10 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-from minutebook.disk.encryption import Key
-from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Record, TextRecord
+from minutebook.record.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+from minutebook.record.reason import Reason
+from minutebook.record.records import Record, TextRecord
+from minutebook.store.disk.encryption import Key
 from minutebook.store.leases import LeaseRows
 from minutebook.store.shared_values import SharedValues
 from minutebook.store.sql.tables import DamagedRow, value_text

@@ -7,16 +7,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.errors import InvalidInput, NotFound, StoreDamaged
-from minutebook.domain.filters import Filter
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import TEXT_CLASSES, TextRecord
-from minutebook.search import late_interaction
-from minutebook.search.late_interaction import HEAD
+from minutebook.record.errors import InvalidInput, NotFound, StoreDamaged
+from minutebook.record.filters import Filter
+from minutebook.record.reason import Reason
+from minutebook.record.records import TEXT_CLASSES, TextRecord
 from minutebook.store.sql.conditions import selection
 from minutebook.store.sql.database import Connection, Database, KeptVectors
 from minutebook.store.sql.tables import table_of, value_text
 from minutebook.store.values import T, TextVectors, Vectors, VectorSpace
+from minutebook.text import late_interaction
+from minutebook.text.late_interaction import HEAD
 
 
 class Spaces:

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity
-from minutebook.search.text import words as words_of
+from minutebook.record.filters import Filter
+from minutebook.record.records import Entity
 from minutebook.store.sql.conditions import selection
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.tables import table_of, value_text
+from minutebook.text.words import words as words_of
 
 SHORT = 200
 """How many characters of a text of any length stand in an index, whose rows have a largest size."""

@@ -5,11 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Generic, NamedTuple
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import KEPT_AT, Filter, folded
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Memory
-from minutebook.search.text import terms
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import KEPT_AT, Filter, folded
+from minutebook.record.reason import Reason
+from minutebook.record.records import CLASSES, TEXT_CLASSES, Kind, Memory
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
 from minutebook.store.sidecar.index import ChangedRecords
@@ -26,6 +25,7 @@ from minutebook.store.sql.tables import (
     table_of,
     value_text,
 )
+from minutebook.text.words import terms
 
 _FACETS = (
     "repository",

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import TEXT_CLASSES, Record, TextRecord
-from minutebook.search.text import ANALYSIS
+from minutebook.record.filters import Filter
+from minutebook.record.reason import count_of
+from minutebook.record.records import TEXT_CLASSES, Record, TextRecord
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.columns import Columns
 from minutebook.store.sidecar.index import Index
@@ -33,6 +32,7 @@ from minutebook.store.sql.index_source import (
 )
 from minutebook.store.sql.tables import id_bytes, table_of, value_text
 from minutebook.store.values import Candidate, Vectors, VectorSpace
+from minutebook.text.words import ANALYSIS
 
 
 class Indices:

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Link, Record, TextRecord
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import Filter
+from minutebook.record.records import Edge, Entity, Link, Record, TextRecord
 from minutebook.store.sql import change_feed, entity_names
 from minutebook.store.sql.conditions import order_by, ordered, selection
 from minutebook.store.sql.database import Condition, Connection, Row

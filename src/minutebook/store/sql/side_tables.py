@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from minutebook.domain.errors import StoreTooNew
-from minutebook.domain.records import Kind
 from minutebook.feature import features
+from minutebook.record.errors import StoreTooNew
+from minutebook.record.records import Kind
 
 if TYPE_CHECKING:
     from minutebook.store.sql.database import Connection

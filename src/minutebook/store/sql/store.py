@@ -5,11 +5,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import Any, TypeVar, TypeVarTuple
 
-from minutebook.domain.errors import StoreClosed
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Record, TextRecord
-from minutebook.search import text as analysis
-from minutebook.search.text import TextQuery
+from minutebook.record.errors import StoreClosed
+from minutebook.record.filters import Filter
+from minutebook.record.records import Edge, Entity, Record, TextRecord
 from minutebook.store.sidecar.phrases import holds_in_a_row
 from minutebook.store.sidecar.words import by_word
 from minutebook.store.sql import change_feed, embeddings, entity_names, rows, side_tables
@@ -29,6 +27,8 @@ from minutebook.store.values import (
     Vectors,
     VectorSpace,
 )
+from minutebook.text import words as analysis
+from minutebook.text.words import TextQuery
 
 Answer = TypeVar("Answer")
 Given = TypeVarTuple("Given")

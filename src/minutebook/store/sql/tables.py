@@ -11,9 +11,9 @@ from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from minutebook.domain.origin import Origin
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import (
+from minutebook.record.origin import Origin
+from minutebook.record.reason import Reason
+from minutebook.record.records import (
     CodeChunk,
     Decision,
     Edge,

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from itertools import islice
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import TextRecord
+from minutebook.record.errors import StoreError
+from minutebook.record.records import TextRecord
 from minutebook.store.sql import embeddings, rows
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.embeddings import Spaces

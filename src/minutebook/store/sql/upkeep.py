@@ -5,8 +5,8 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import TEXT_CLASSES, TextRecord
+from minutebook.record.errors import StoreError
+from minutebook.record.records import TEXT_CLASSES, TextRecord
 from minutebook.store.housekeeper import Housekeeper
 from minutebook.store.sql import embeddings
 from minutebook.store.sql.database import Connection, Database

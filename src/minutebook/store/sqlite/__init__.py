@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from minutebook.disk.encryption import Key, Keys
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Record, TextRecord
-from minutebook.search.text import TextQuery
+from minutebook.record.filters import Filter
+from minutebook.record.records import Record, TextRecord
+from minutebook.store.disk.encryption import Key, Keys
 from minutebook.store.sidecar.words import match
 from minutebook.store.sql.store import SqlStore
 from minutebook.store.sqlite import texts
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.upkeep import SqliteUpkeep
 from minutebook.store.values import Candidate, T
+from minutebook.text.words import TextQuery
 
 
 class SqliteStore(SqlStore):

@@ -12,11 +12,7 @@ from urllib.parse import quote
 
 import apsw
 
-from minutebook.disk.encryption import Key, Keys
-from minutebook.disk.filelock import FileLock
-from minutebook.disk.network_files import network_type
-from minutebook.disk.room import no_room_in
-from minutebook.domain.errors import (
+from minutebook.record.errors import (
     InvalidInput,
     NotFound,
     StoreBusy,
@@ -24,7 +20,11 @@ from minutebook.domain.errors import (
     StoreDamaged,
     StoreError,
 )
-from minutebook.domain.reason import Reason, Word, cause_of, of_system
+from minutebook.record.reason import Reason, Word, cause_of, of_system
+from minutebook.store.disk.encryption import Key, Keys
+from minutebook.store.disk.filelock import FileLock
+from minutebook.store.disk.network_files import network_type
+from minutebook.store.disk.room import no_room_in
 from minutebook.store.sql.database import Database
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect, key_of

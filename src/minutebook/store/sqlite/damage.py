@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from minutebook.disk.encryption import Key
+from minutebook.store.disk.encryption import Key
 from minutebook.store.sql.tables import ALL_TABLES, Table
 from minutebook.store.sqlite.encryption import connect
 

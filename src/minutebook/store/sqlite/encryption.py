@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import apsw
 
-from minutebook.disk.encryption import Key, Keys, no_place
-from minutebook.domain.errors import StoreBusy, StoreError
-from minutebook.domain.reason import Reason
+from minutebook.record.errors import StoreBusy, StoreError
+from minutebook.record.reason import Reason
+from minutebook.store.disk.encryption import Key, Keys, no_place
 from minutebook.store.sqlite.errors import damaged, translate_errors
 
 _CIPHER = "chacha20"

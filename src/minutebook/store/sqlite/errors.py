@@ -6,9 +6,9 @@ from pathlib import Path
 
 import apsw
 
-from minutebook.disk.room import NO_ROOM, why_nothing_grows
-from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
-from minutebook.domain.reason import Reason
+from minutebook.record.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+from minutebook.record.reason import Reason
+from minutebook.store.disk.room import NO_ROOM, why_nothing_grows
 from minutebook.store.sql.database import Translation
 
 RESCUE = Reason(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 
-from minutebook.disk.encryption import Key
-from minutebook.domain.errors import StoreBusy
+from minutebook.record.errors import StoreBusy
+from minutebook.store.disk.encryption import Key
 from minutebook.store.sqlite.encryption import IN_USE, connect
 from minutebook.store.sqlite.errors import translate_errors
 

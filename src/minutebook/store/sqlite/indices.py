@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Record, TextRecord
+from minutebook.record.filters import Filter
+from minutebook.record.records import Record, TextRecord
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.columns import Columns
 from minutebook.store.sql import rows

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 import apsw
 
-from minutebook.disk.atomic_file import replace_file
+from minutebook.store.disk.atomic_file import replace_file
 from minutebook.store.sqlite.missing_database import log_of
 
 _HEADER = struct.Struct(">IIII8sII")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from minutebook.domain.errors import StoreLost
-from minutebook.domain.reason import Reason
+from minutebook.record.errors import StoreLost
+from minutebook.record.reason import Reason
 from minutebook.store.sqlite.errors import RESCUE
 
 _MARK = b"A store was made beside this file.\n"

@@ -8,7 +8,7 @@ from types import TracebackType
 
 import apsw
 
-from minutebook.domain.errors import StoreClosed
+from minutebook.record.errors import StoreClosed
 from minutebook.store.sqlite.errors import translate_errors
 from minutebook.store.sqlite.statements import SqliteConnection
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import apsw
 
-from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.record.errors import StoreError, StoreTooNew
 from minutebook.store.sql import side_tables
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.statements import SqliteConnection

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import apsw
 
-from minutebook.domain.records import Record, TextRecord
+from minutebook.record.records import Record, TextRecord
 from minutebook.store.sql import rows
 from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
 from minutebook.store.sql.embeddings import kept_of

@@ -8,12 +8,12 @@ NULL when all were. Until then such an index holds terms of both versions.
 from collections.abc import Iterator
 from zlib import crc32
 
-from minutebook.domain.records import TEXT_CLASSES, Kind, TextRecord
-from minutebook.search.text import ANALYSIS
+from minutebook.record.records import TEXT_CLASSES, Kind, TextRecord
 from minutebook.store.sql import entity_names
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.tables import table_of
 from minutebook.store.sqlite import texts
+from minutebook.text.words import ANALYSIS
 
 BATCH = 200
 """How many texts are analysed in one transaction; others wait for it for about a tenth of a second."""

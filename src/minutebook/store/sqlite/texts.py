@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import TEXT_CLASSES, Kind, TextRecord
-from minutebook.search import text as analysis
-from minutebook.search.text import TextQuery
+from minutebook.record.filters import Filter
+from minutebook.record.records import TEXT_CLASSES, Kind, TextRecord
 from minutebook.store.sidecar.words import idf
 from minutebook.store.sql.conditions import selection
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.tables import table_of, value_text
 from minutebook.store.values import Candidate, T
+from minutebook.text import words as analysis
+from minutebook.text.words import TextQuery
 
 # Every sign belongs to its term: FTS5 splits at spaces, and at control characters, which no term
 # holds. Nor does it find capitals to fold.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from minutebook.domain.errors import StoreBusy
+from minutebook.record.errors import StoreBusy
 from minutebook.store.sql import change_feed, side_tables
 from minutebook.store.sql.embeddings import forget_damaged
 from minutebook.store.sql.upkeep import Upkeep, contradictions

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.records import Role
-from minutebook.domain.rights.grants import Grant
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.records import Role
+from minutebook.record.rights.grants import Grant
 from tests.features.journal.contract.journaled import Client
 from tests.world import World
 

@@ -8,11 +8,11 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.errors import StoreError
 from minutebook.features.archives.copies.scheduled_backups import scheduled_backups
 from minutebook.features.archives.notes.note_folder import NoteFolder
 from minutebook.features.erasure import order as erasure_order
 from minutebook.features.hooks import log as hook_log
+from minutebook.record.errors import StoreError
 
 DEEP = b"[" * 200_000
 CONTENTS = (b"", b"1", b'"x"', b"null", b"[]", b"{}", b'{"records": 1}', b"\xff\xfe", DEEP)

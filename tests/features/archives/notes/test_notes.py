@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, Refused
-from minutebook.domain.records import Memory, MemoryType, Role, Version
 from minutebook.features.archives.exports.folder_exports import FolderExports
 from minutebook.features.archives.notes.note_folder import NoteFolder, digest_at
 from minutebook.features.archives.notes.note_sync import Deletion, NotesReport, NoteSync
 from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice
-from minutebook.services.intake import REMOVED_HERE, Outcome
+from minutebook.memory.intake import REMOVED_HERE, Outcome
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, Refused
+from minutebook.record.records import Memory, MemoryType, Role, Version
 from tests.examples import examples
 from tests.world import Opener, World, everything, ready, wait_until, worlds
 

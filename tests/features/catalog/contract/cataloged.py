@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from minutebook.domain.ids import id_of
-from minutebook.domain.records import Memory
 from minutebook.features.catalog.contract import catalog
+from minutebook.record.ids import id_of
+from minutebook.record.records import Memory
 from tests.world import World
 
 UNKNOWN = "550e8400-e29b-41d4-a716-446655440000"

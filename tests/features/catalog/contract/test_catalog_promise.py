@@ -8,13 +8,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from minutebook.contracts.announced import safe
-from minutebook.contracts.arguments import Arguments
-from minutebook.contracts.registry import CONTRACTS, opened
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.features.catalog.contract import adapter, catalog, resources
-from tests.contracts.requirements import published, requirement
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import MemoryType, ScopeLevel, Status
+from minutebook.serve.contracts.announced import safe
+from minutebook.serve.contracts.arguments import Arguments
+from minutebook.serve.contracts.registry import CONTRACTS, opened
+from tests.serve.contracts.requirements import published, requirement
 
 CONTRACT = catalog()
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}

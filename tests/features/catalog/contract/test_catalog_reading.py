@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import FolderScope
-from minutebook.domain.ids import id_of
-from minutebook.domain.json_lines import line_of, object_of, record_of
-from minutebook.domain.records import Memory, Role
 from minutebook.features.catalog.contract.shapes import READS_AS_INSTRUCTIONS
-from tests.contracts.requirements import requirement
+from minutebook.record.caller import FolderScope
+from minutebook.record.ids import id_of
+from minutebook.record.json_lines import line_of, object_of, record_of
+from minutebook.record.records import Memory, Role
 from tests.features.catalog.contract.cataloged import UNKNOWN, facts_of, read, write
+from tests.serve.contracts.requirements import requirement
 from tests.world import World, everything
 
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.config import settings_with
-from minutebook.models import open_embedding
-from tests.contracts.requirements import requirement
+from minutebook.config.models import open_embedding
 from tests.examples import examples
 from tests.features.catalog.contract.cataloged import facts_of, found, write
+from tests.serve.contracts.requirements import requirement
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, worlds
 
 pytestmark = pytest.mark.on_server

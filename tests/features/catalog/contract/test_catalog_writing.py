@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.ids import id_of
-from minutebook.domain.policy import Policy
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Role, Status
-from tests.contracts.requirements import requirement
+from minutebook.record.ids import id_of
+from minutebook.record.policy import Policy
+from minutebook.record.records import SYSTEM_ORGANIZATION, Entry, Role, Status
 from tests.features.catalog.contract.cataloged import UNKNOWN, facts_of, found, kept, read, write
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World, everything
 
 

@@ -8,12 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minutebook.features.code.chunking import syntax
-from minutebook.features.code.chunking.chunks import (
-    MAX_CHARACTERS,
-    MAX_LINES,
-    Chunk,
-    chunk,
-)
+from minutebook.features.code.chunking.chunks import MAX_CHARACTERS, MAX_LINES, Chunk, chunk
 from minutebook.features.code.chunking.languages import (
     LANGUAGES,
     Language,

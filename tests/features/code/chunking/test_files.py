@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import InvalidRoot
 from minutebook.features.code.chunking import files
 from minutebook.features.code.chunking.files import (
     MAX_BYTES,
@@ -22,6 +21,7 @@ from minutebook.features.code.chunking.files import (
     read_source,
     walk,
 )
+from minutebook.record.errors import InvalidRoot
 from tests.examples import examples
 
 

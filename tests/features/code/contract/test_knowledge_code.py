@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, Role
 from minutebook.features.code.projects import Projects
 from minutebook.features.code.watching import QUIET_MS
-from tests.contracts.requirements import requirement
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict
+from minutebook.record.filters import Filter
+from minutebook.record.records import CodeChunk, Role
 from tests.features.code.chunking.given import SAMPLES
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, World, failed, loading, ready, wait_until
 
 VERIFY = '''"""Tokens."""

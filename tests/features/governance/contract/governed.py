@@ -6,9 +6,9 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from minutebook.domain.ids import id_of
-from minutebook.domain.records import Entry, Memory, Role
 from minutebook.features.governance.contract import governance
+from minutebook.record.ids import id_of
+from minutebook.record.records import Entry, Memory, Role
 from tests.world import World
 
 ACME = "aaaaaaaa-0000-4000-8000-00000000000a"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.contracts.promises import Divergence, Requirement, promised
+from tests.serve.contracts.promises import Divergence, Requirement, promised
 
 
 def _part(section: str, name: str, sentences: Mapping[str, str]) -> Iterator[Requirement]:

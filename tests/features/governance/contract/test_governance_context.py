@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.ids import uuid_named
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
-from tests.contracts.requirements import requirement
+from minutebook.record.ids import uuid_named
+from minutebook.record.records import SYSTEM_ORGANIZATION, Role
 from tests.features.governance.contract.governed import (
     ACME,
     CONTRACT,
@@ -18,6 +17,7 @@ from tests.features.governance.contract.governed import (
     Client,
     told,
 )
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World
 
 TOOLS: dict[str, dict[str, Any]] = {

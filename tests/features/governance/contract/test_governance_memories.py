@@ -6,16 +6,9 @@ from typing import Any
 
 import pytest
 
-from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.policy import Policy
-from minutebook.domain.records import (
-    SYSTEM_ORGANIZATION,
-    MemoryType,
-    Role,
-    ScopeLevel,
-    Status,
-)
-from tests.contracts.requirements import requirement
+from minutebook.record.policy import Policy
+from minutebook.record.records import SYSTEM_ORGANIZATION, MemoryType, Role, ScopeLevel, Status
+from minutebook.serve.contracts.knowledge import knowledge
 from tests.features.governance.contract.governed import (
     ACME,
     CONTRACT,
@@ -26,6 +19,7 @@ from tests.features.governance.contract.governed import (
     Client,
     short,
 )
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World, loading
 
 pytestmark = pytest.mark.on_server

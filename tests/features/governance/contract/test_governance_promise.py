@@ -7,10 +7,10 @@ import re
 import jsonschema
 import pytest
 
-from minutebook.domain.records import MemoryType
 from minutebook.features.governance.contract import adapter, gate
-from tests.contracts.requirements import published, requirement
+from minutebook.record.records import MemoryType
 from tests.features.governance.contract.governed import CONTRACT, INTENTS
+from tests.serve.contracts.requirements import published, requirement
 
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
 

@@ -5,10 +5,9 @@ from random import Random
 
 import pytest
 
-from minutebook.domain.errors import EmbeddingNotReady
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Status
-from minutebook.embedding import Embedded
-from tests.contracts.requirements import requirement
+from minutebook.model import Embedded
+from minutebook.record.errors import EmbeddingNotReady
+from minutebook.record.records import SYSTEM_ORGANIZATION, Role, Status
 from tests.features.governance.contract.governed import (
     ACME,
     CONTRACT,
@@ -18,6 +17,7 @@ from tests.features.governance.contract.governed import (
     Client,
     short,
 )
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, failed, ready
 
 ALIKE = {"automobile": "car", "kettle": "teapot"}

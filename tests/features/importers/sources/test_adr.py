@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.writing.source_drafts import (
+from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,
     ProposalDraft,
     RelationDraft,
 )
-from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.test_cli import done
 from tests.terminal import Run
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.records import Turn
-from minutebook.domain.writing.source_drafts import GoneTurn, TurnDraft
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading import conversation
 from minutebook.features.importers.sources.registry import SOURCES, found_in
-from minutebook.services.intake import Outcome
+from minutebook.memory.intake import Outcome
+from minutebook.record.records import Turn
+from minutebook.record.writing.source_drafts import GoneTurn, TurnDraft
 from tests.features.importers.sources.test_transcripts import found
 from tests.features.importers.sources.transcripts import SESSION, lines, message
 from tests.world import World, everything

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.writing.source_drafts import Found, TurnDraft, UnreadPart
 from minutebook.features.importers.sources.reading import json_arrays
 from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.writing.source_drafts import Found, TurnDraft, UnreadPart
 
 
 def node(id: str, parent: str | None, role: str, text: str, **more: Any) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import MemoryDraft
 from minutebook.features.importers.sources.claude_code_memory import folder_of
 from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import MemoryDraft
+from tests.config.folders.test_finding import NAME, repository
 from tests.features.importers.sources.transcripts import lines, message
 from tests.features.importers.test_cli import done
-from tests.folders.test_finding import NAME, repository
 from tests.terminal import Run
 
 INDEX = """# Memory Index

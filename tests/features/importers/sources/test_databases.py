@@ -9,8 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import (
+from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,
@@ -18,7 +19,6 @@ from minutebook.domain.writing.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
-from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.test_cli import done
 from tests.terminal import Run
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.control_characters import cleaned
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.writing.source_drafts import UnreadPart
 from minutebook.features.importers.sources.reading import damaged, files
 from minutebook.features.importers.sources.reading.damaged import values_in
 from minutebook.features.importers.sources.reading.files import ImportSource
+from minutebook.record.control_characters import cleaned
+from minutebook.record.errors import InvalidInput
+from minutebook.record.writing.source_drafts import UnreadPart
 
 
 def every(path: object) -> bool:

@@ -4,8 +4,8 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from minutebook.domain.writing.source_drafts import MemoryDraft
 from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.writing.source_drafts import MemoryDraft
 from tests.features.importers.test_cli import done
 from tests.terminal import Run
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import (
+from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,
     RelationDraft,
     UnreadPart,
 )
-from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.test_cli import done
 from tests.terminal import Run, remembered
 

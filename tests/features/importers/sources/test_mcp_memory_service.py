@@ -11,9 +11,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
 from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, MemoryDraft, UnreadPart
 from tests.features.importers.test_cli import done
 from tests.terminal import Run
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.records import Entity, Memory
-from minutebook.domain.writing.source_drafts import (
+from minutebook.features.archives.exports.graph_exports import GraphExports
+from minutebook.features.importers.source_imports import SourceImports
+from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.records import Entity, Memory
+from minutebook.record.writing.source_drafts import (
     EntityDraft,
     MemoryDraft,
     RelationDraft,
     UnreadPart,
 )
-from minutebook.features.archives.exports.graph_exports import GraphExports
-from minutebook.features.importers.source_imports import SourceImports
-from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.sources.transcripts import lines
 from tests.features.importers.test_cli import done, refused
 from tests.line_client import LineClient, initialize

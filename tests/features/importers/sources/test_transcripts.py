@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.writing.source_drafts import Found, TurnDraft, UnreadPart
 from minutebook.features.importers.sources.reading.conversation import LONGEST_PIECE
 from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.record.writing.source_drafts import Found, TurnDraft, UnreadPart
 from tests.features.importers.sources.transcripts import (
     SESSION,
     claude_session,

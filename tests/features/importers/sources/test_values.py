@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from minutebook.domain.writing.source_drafts import SourcePlace
 from minutebook.features.importers.sources.reading.values import (
     first_time,
     instant_of,
     unread_times,
 )
+from minutebook.record.writing.source_drafts import SourcePlace
 
 MAY = datetime(2024, 5, 1, tzinfo=UTC)
 HALF_PAST_TEN = datetime(2024, 5, 1, 10, 30, tzinfo=UTC)

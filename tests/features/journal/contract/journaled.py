@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from minutebook.domain.caller import Sample
 from minutebook.features.journal.contract import journal
+from minutebook.record.caller import Sample
 from tests.world import World, validator
 
 CONTRACT = journal()

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.records import Role
 from minutebook.features.archives.archive_lines import JOURNAL
 from minutebook.features.archives.archives import Archives
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Role
 from tests.features.journal.contract.journaled import Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World
 
 

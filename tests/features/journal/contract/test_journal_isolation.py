@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Call, Caller
-from minutebook.domain.records import Role, Summary, Turn
-from tests.contracts.requirements import requirement
+from minutebook.record.caller import Call, Caller
+from minutebook.record.records import Role, Summary, Turn
 from tests.examples import examples
 from tests.features.governance.contract.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.features.journal.contract.journaled import Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import everything, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER)

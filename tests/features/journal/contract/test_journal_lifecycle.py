@@ -7,11 +7,11 @@ import pytest
 
 from minutebook import __version__
 from minutebook.config import settings_with
-from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.records import Role
-from tests.contracts.requirements import requirement
-from tests.contracts.wrong import valid
+from minutebook.record.errors import InvalidInput, StoreError
+from minutebook.record.records import Role
 from tests.features.journal.contract.journaled import CONTRACT, Client, check_shape
+from tests.serve.contracts.requirements import requirement
+from tests.serve.contracts.wrong import valid
 from tests.world import World
 
 GOVERNING = {"healthcheck", "start_database", "stop_database"}

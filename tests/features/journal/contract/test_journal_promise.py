@@ -6,11 +6,11 @@ import re
 import jsonschema
 import pytest
 
-from minutebook.domain.records import Category
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.journal.contract import adapter
-from tests.contracts.requirements import published, requirement
+from minutebook.record.records import Category
 from tests.features.journal.contract.journaled import CONTRACT, ERRORS
+from tests.serve.contracts.requirements import published, requirement
 
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
 QUERIES = {"get_session_memories", "query_raw_memories", "get_all_summaries", "query_summaries"}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import Unanswered
-from minutebook.domain.records import Role
-from tests.contracts.requirements import requirement
+from minutebook.record.errors import Unanswered
+from minutebook.record.records import Role
 from tests.features.journal.contract.journaled import Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import World
 
 pytestmark = pytest.mark.on_server

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from minutebook.domain.records import Kind, Role
 from minutebook.features.journal.contract import journal
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Kind, Role
 from tests.features.journal.contract.journaled import Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import NOON, Opener, World, failed
 
 pytestmark = pytest.mark.on_server

@@ -9,14 +9,14 @@ import yaml
 from openapi_schema_validator import OAS30Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
-from minutebook.contracts.answers import Answer, failed
-from minutebook.domain.errors import Fault, InvalidInput, NotFound, StoreClosed, StoreError
-from minutebook.domain.records import Role
 from minutebook.features.http.protocols import openapi
 from minutebook.features.http.protocols.openapi_3_0 import schema_3_0
-from tests.contracts.requirements import requirement
-from tests.contracts.wrong import valid
+from minutebook.record.errors import Fault, InvalidInput, NotFound, StoreClosed, StoreError
+from minutebook.record.records import Role
+from minutebook.serve.contracts.answers import Answer, failed
 from tests.features.journal.contract.journaled import CONTRACT
+from tests.serve.contracts.requirements import requirement
+from tests.serve.contracts.wrong import valid
 from tests.terminal import Run
 from tests.world import World
 

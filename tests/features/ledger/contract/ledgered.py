@@ -7,9 +7,9 @@ from typing import Any
 
 import jsonschema
 
-from minutebook.domain.records import Decision, Proposal, Role
 from minutebook.features.ledger.contract import ledger
 from minutebook.features.ledger.decisions import DecisionActs
+from minutebook.record.records import Decision, Proposal, Role
 from tests.world import World
 
 CONTRACT = ledger()

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.records import Decision, Proposal, Role
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
-from tests.contracts.requirements import requirement
+from minutebook.record.caller import Caller
+from minutebook.record.records import Decision, Proposal, Role
 from tests.examples import examples
 from tests.features.governance.contract.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.features.ledger.contract.ledgered import CONTRACT, SECRET, WHY, WINDOW, Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import everything, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER)

@@ -17,14 +17,14 @@ from hypothesis.stateful import (
     rule,
 )
 
-from minutebook.domain.records import Decision, DecisionStatus, Role
-from minutebook.domain.writing.decision_drafts import FIXED
-from minutebook.domain.writing.targets import target_key
 from minutebook.features.ledger.lineage import truth
 from minutebook.features.ledger.repositories import Ledgers
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Decision, DecisionStatus, Role
+from minutebook.record.writing.decision_drafts import FIXED
+from minutebook.record.writing.targets import target_key
 from tests.examples import examples
 from tests.features.ledger.contract.ledgered import CONTRACT, SECRET, WHY, Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import worlds
 
 TARGETS = st.sampled_from(["API Auth", "api auth", "api-auth", "API  Auth", "cache", "Cache"])

@@ -9,10 +9,10 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from minutebook.domain.records import DecisionStatus, Kind, ProposalStatus
 from minutebook.features.ledger.contract import adapter
-from tests.contracts.requirements import published, requirement
+from minutebook.record.records import DecisionStatus, Kind, ProposalStatus
 from tests.features.ledger.contract.ledgered import CONTRACT
+from tests.serve.contracts.requirements import published, requirement
 from tests.terminal import Run
 
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from minutebook.domain.records import DecisionStatus, ProposalStatus, Role
-from tests.contracts.requirements import requirement
+from minutebook.record.records import DecisionStatus, ProposalStatus, Role
 from tests.features.ledger.contract.ledgered import SECRET, UNKNOWN, WHY, WINDOW, Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World
 
 pytestmark = pytest.mark.on_server

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.records import Role
 from minutebook.features.ledger.contract.resources import INDEXED, READS_AS_INSTRUCTIONS
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Role
 from tests.features.ledger.contract.ledgered import CONTRACT, SECRET, UNKNOWN, WINDOW, Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World, worlds
 
 LONG = "It keeps what it was given, through power cuts too. " * 40

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.records import Role
-from minutebook.domain.sources import Source
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Role
+from minutebook.record.sources import Source
 from tests.features.ledger.contract.ledgered import WHY, Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import Opener, World, worlds
 
 

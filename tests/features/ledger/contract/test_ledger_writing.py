@@ -4,14 +4,14 @@ import subprocess
 
 import pytest
 
-from minutebook.contracts.announced import for_lines
-from minutebook.domain.records import Authorship, DecisionStatus, Role
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.ledger.search import DecisionMode, DecisionSearch
-from minutebook.search.fusion import Signal
-from tests.contracts.requirements import requirement
+from minutebook.record.records import Authorship, DecisionStatus, Role
+from minutebook.serve.contracts.announced import for_lines
+from minutebook.text.fusion import Signal
 from tests.features.ledger.contract.ledgered import CONTRACT, UNKNOWN, WHY, Client
+from tests.serve.contracts.requirements import requirement
 from tests.world import World
 
 pytestmark = pytest.mark.on_server

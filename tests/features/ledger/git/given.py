@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.ids import decision_id
-from minutebook.domain.records import Decision
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import Committed, LedgerAct, writing
 from minutebook.features.ledger.lineage import superseding
+from minutebook.record.ids import decision_id
+from minutebook.record.records import Decision
 from minutebook.store.file_locks import FileLocks
 from tests.store.samples import START, decision
 

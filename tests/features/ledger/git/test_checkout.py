@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import LedgerError
-from minutebook.domain.records import Decision
 from minutebook.features.ledger.git import checkout, write_intent
 from minutebook.features.ledger.git.history import news
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import LedgerAct, Writer, recover
+from minutebook.record.errors import LedgerError
+from minutebook.record.records import Decision
 from tests.examples import parametrize_in_part
 from tests.features.ledger.git.given import (
     FOLDER,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import LedgerDamaged
 from minutebook.features.ledger.git.history import damage_in, news, read_all
 from minutebook.features.ledger.git.repository import Repository
+from minutebook.record.errors import LedgerDamaged
 from tests.examples import parametrize_in_part
 from tests.features.ledger.git.given import FOLDER, git, numbered, own, person, record, shared
 
@@ -60,7 +60,7 @@ def in_time(where: str, path: Path, code: str) -> str:
     """Run code with `ledger` in a process of its own: what never ends fails this test alone."""
     setup = (
         "from pathlib import Path; from tests.features.ledger.git.given import *; "
-        "from minutebook.domain.errors import *; from minutebook.features.ledger.git.history import *\n"
+        "from minutebook.record.errors import *; from minutebook.features.ledger.git.history import *\n"
         f"ledger = {where}(Path({str(path)!r}))\n"
     )
     done = subprocess.run(

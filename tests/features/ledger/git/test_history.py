@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import LedgerBroken, LedgerError
-from minutebook.domain.records import Decision, DecisionStatus
 from minutebook.features.ledger.git.history import News, news, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.lineage import Rule, scoped_target, superseding, violations
+from minutebook.record.errors import LedgerBroken, LedgerError
+from minutebook.record.records import Decision, DecisionStatus
 from tests.features.ledger.git.given import (
     FOLDER,
     bare,

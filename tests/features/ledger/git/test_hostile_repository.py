@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import LedgerDamaged, LedgerError
 from minutebook.features.ledger.git.history import damage_in, news, read_all
 from minutebook.features.ledger.git.objects import LARGEST
 from minutebook.features.ledger.git.repository import Repository
+from minutebook.record.errors import LedgerDamaged, LedgerError
 from tests.features.ledger.git.given import FOLDER, git, numbered, person, record, shared
 
 IDENTITY = ("-c", "user.name=Eve", "-c", "user.email=eve@example.org")

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Authorship, Decision, DecisionStatus
 from minutebook.features.ledger.git.markdown import (
     NotADecision,
     file_name,
@@ -16,6 +14,8 @@ from minutebook.features.ledger.git.markdown import (
     shard,
     written,
 )
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Authorship, Decision, DecisionStatus
 from tests.store.samples import decision
 
 ID = "decision_20260102T030405000006Z_0123abcd"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.records import Decision, DecisionStatus
 from minutebook.features.ledger.git.history import news, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import recover
 from minutebook.features.ledger.lineage import violations
+from minutebook.record.records import Decision, DecisionStatus
 from tests.features.ledger.git.given import git, numbered, own, person, record, shared
 
 ROOT = Path(__file__).resolve().parents[4]

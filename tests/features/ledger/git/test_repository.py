@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
+from minutebook.features.ledger.git.history import news, read_all
+from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.lineage import check_may_record
+from minutebook.record.caller import Caller
+from minutebook.record.errors import (
     Conflict,
     Decided,
     InvalidInput,
@@ -20,11 +23,8 @@ from minutebook.domain.errors import (
     LedgerBusy,
     LedgerError,
 )
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.features.ledger.git.history import news, read_all
-from minutebook.features.ledger.git.repository import Repository
-from minutebook.features.ledger.lineage import check_may_record
+from minutebook.record.origin import Origin
+from minutebook.record.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.store.file_locks import HeldFile
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.features.ledger.git.given import (

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Decided, LedgerError
-from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import LedgerAct
 from minutebook.features.ledger.lineage import check_may_record, scoped_target, superseding
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Decided, LedgerError
+from minutebook.record.records import Decision, DecisionStatus, Role
 from tests.features.ledger.git.given import act, numbered, own, perform, record, shared, supersede
 
 CALLER = Caller(name="ana", role=Role.AGENT)

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from minutebook.app import App
-from minutebook.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
-from minutebook.disk.encryption import Key, encrypting
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import default_organization
-from minutebook.domain.reason import cause_of, of_system
-from minutebook.domain.records import Kind
-from minutebook.places import MOST_BACKUPS, data_directory
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock
-from minutebook.services.maintenance.data_directory import BACKUP, DataDirectory
+from minutebook.config.places import MOST_BACKUPS, data_directory
+from minutebook.memory.access.audit import Trail
+from minutebook.memory.access.visibility import Clock
+from minutebook.memory.maintenance.data_directory import BACKUP, DataDirectory
+from minutebook.record.caller import Caller
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import default_organization
+from minutebook.record.reason import cause_of, of_system
+from minutebook.record.records import Kind
+from minutebook.store.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
+from minutebook.store.disk.encryption import Key, encrypting
 from minutebook.store.protocol import Tended
 
 FORMAT, VERSION = "minutebook-backup", 1

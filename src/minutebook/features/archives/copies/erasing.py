@@ -7,22 +7,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from minutebook.disk.atomic_file import scratch_folder
-from minutebook.disk.encryption import Keys, key_id_of, no_place
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import Filter
-from minutebook.domain.ids import uuid_named
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
-from minutebook.domain.trust.trail import ERASE
-from minutebook.domain.writing.decision_drafts import erased
 from minutebook.features.archives.copies.backups import DATABASE, pack
 from minutebook.features.archives.copies.restores import unpack
 from minutebook.features.ledger.mirror.ledger_texts import follow
-from minutebook.services.access.audit import Trail, decisions_among, forget_erased
-from minutebook.services.access.visibility import Clock
-from minutebook.services.knowledge.supersession import Supersession
+from minutebook.memory.access.audit import Trail, decisions_among, forget_erased
+from minutebook.memory.access.visibility import Clock
+from minutebook.memory.knowledge.supersession import Supersession
+from minutebook.record.caller import Caller
+from minutebook.record.errors import StoreError
+from minutebook.record.filters import Filter
+from minutebook.record.ids import uuid_named
+from minutebook.record.reason import of_system
+from minutebook.record.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
+from minutebook.record.trust.trail import ERASE
+from minutebook.record.writing.decision_drafts import erased
+from minutebook.store.disk.atomic_file import scratch_folder
+from minutebook.store.disk.encryption import Keys, key_id_of, no_place
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
 

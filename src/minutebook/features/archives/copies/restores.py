@@ -11,23 +11,17 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
-from minutebook.disk.encryption import FileDamaged, Keys, decrypting
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
-    Conflict,
-    InvalidArchive,
-    InvalidInput,
-    StoreBusy,
-    StoreError,
-)
-from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.reason import Reason, of_system
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Token
-from minutebook.domain.rights.grants import home_of, is_live
 from minutebook.features.archives.copies.backups import DATABASE, FORMAT, MANIFEST, VERSION
-from minutebook.services.access.audit import Trail
-from minutebook.services.maintenance.data_directory import ON_SERVER, DataDirectory
+from minutebook.memory.access.audit import Trail
+from minutebook.memory.maintenance.data_directory import ON_SERVER, DataDirectory
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, InvalidArchive, InvalidInput, StoreBusy, StoreError
+from minutebook.record.filters import Filter, default_organization
+from minutebook.record.reason import Reason, of_system
+from minutebook.record.records import SYSTEM_ORGANIZATION, Kind, Token
+from minutebook.record.rights.grants import home_of, is_live
+from minutebook.store.disk.atomic_file import scratch_folder, sync_folder, sync_tree
+from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import copied_with_key, key_of
 

@@ -10,17 +10,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.disk.atomic_file import replace_file, sync_folder
-from minutebook.disk.keys import place_of
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, MinutebookError, StoreError
-from minutebook.domain.reason import Reason, count_of, of_system
 from minutebook.features.archives.copies.backups import BackedUp, Backups, store_backups
 from minutebook.features.archives.copies.restores import check_restorable
 from minutebook.features.archives.settings import ArchiveSettings
-from minutebook.services.access.visibility import Clock
-from minutebook.services.jobs import Job
-from minutebook.services.maintenance.data_directory import BACKUP, make_home
+from minutebook.memory.access.visibility import Clock
+from minutebook.memory.jobs import Job
+from minutebook.memory.maintenance.data_directory import BACKUP, make_home
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, MinutebookError, StoreError
+from minutebook.record.reason import Reason, count_of, of_system
+from minutebook.store.disk.atomic_file import replace_file, sync_folder
+from minutebook.store.disk.keys import place_of
 from minutebook.store.named_locks import NamedLocks
 
 log = logging.getLogger(__name__)

@@ -10,22 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import default_organization
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.json_lines import json_line
-from minutebook.domain.origin import Origin
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import (
-    CLASSES,
-    Edge,
-    Kind,
-    Record,
-)
 from minutebook.features.archives.notes.note_folder import TABLE, Agreed, NoteFolder
 from minutebook.features.archives.notes.organization_notes import OrganizationNotes
-from minutebook.services.access.visibility import VisibleMoment
+from minutebook.memory.access.visibility import VisibleMoment
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.filters import default_organization
+from minutebook.record.instants import rfc3339
+from minutebook.record.json_lines import json_line
+from minutebook.record.origin import Origin
+from minutebook.record.reason import count_of
+from minutebook.record.records import CLASSES, Edge, Kind, Record
 
 IN_TABLES = (
     *(Kind.MEMORY, Kind.ENTITY, Kind.RELATION, Kind.LINK),

@@ -8,12 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.disk.atomic_file import new_file
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.json_lines import json_line
-from minutebook.domain.records import Entity, Kind, Memory, Mention, Relation
-from minutebook.services.access.visibility import VisibleMoment
+from minutebook.memory.access.visibility import VisibleMoment
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.json_lines import json_line
+from minutebook.record.records import Entity, Kind, Memory, Mention, Relation
+from minutebook.store.disk.atomic_file import new_file
 
 EXPORTED = (Kind.ENTITY, Kind.MEMORY, Kind.RELATION)
 

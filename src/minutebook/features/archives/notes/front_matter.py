@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from minutebook.domain.control_characters import cleaned
-from minutebook.domain.writing.metadata import MAX_DEPTH
+from minutebook.record.control_characters import cleaned
+from minutebook.record.writing.metadata import MAX_DEPTH
 
 LONGEST = 2**20
 """Characters of front matter; a note of a memory has its title, tags and metadata there."""

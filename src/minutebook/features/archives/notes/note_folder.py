@@ -16,11 +16,11 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from minutebook.disk.atomic_file import replace_file
-from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import Memory
 from minutebook.features.archives.notes import note_form
+from minutebook.record.errors import InvalidInput, StoreError
+from minutebook.record.reason import of_system
+from minutebook.record.records import Memory
+from minutebook.store.disk.atomic_file import replace_file
 
 LOOK_MS = 2000
 """Milliseconds between two looks at a folder that is watched."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.origin import by_whom
-from minutebook.domain.records import Decision, Entity, Memory, Summary, Turn
+from minutebook.record.instants import rfc3339
+from minutebook.record.origin import by_whom
+from minutebook.record.records import Decision, Entity, Memory, Summary, Turn
 
 MARK = "minutebook"
 """The field in front of each note that names the kind of the record."""

@@ -9,24 +9,6 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.control_characters import is_blank
-from minutebook.domain.errors import (
-    Conflict,
-    EmbeddingNotReady,
-    InvalidInput,
-    MinutebookError,
-    NotFound,
-    Refused,
-    StoreBusy,
-)
-from minutebook.domain.filters import default_organization
-from minutebook.domain.ids import id_apart
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Kind, Memory
-from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
 from minutebook.features.archives.notes import note_form
 from minutebook.features.archives.notes.note_folder import (
     TABLE,
@@ -38,16 +20,27 @@ from minutebook.features.archives.notes.note_folder import (
 )
 from minutebook.features.archives.notes.note_text import NoteText, draft_of, edits, is_same, parsed
 from minutebook.features.archives.notes.organization_notes import OrganizationNotes
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.intake import (
-    REMOVED_HERE,
-    WRITTEN,
-    IntakeReport,
-    Outcome,
-    Removals,
-    Verdict,
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.memory.intake import REMOVED_HERE, WRITTEN, IntakeReport, Outcome, Removals, Verdict
+from minutebook.memory.knowledge.memories import Memories
+from minutebook.record import policy
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.control_characters import is_blank
+from minutebook.record.errors import (
+    Conflict,
+    EmbeddingNotReady,
+    InvalidInput,
+    MinutebookError,
+    NotFound,
+    Refused,
+    StoreBusy,
 )
-from minutebook.services.knowledge.memories import Memories
+from minutebook.record.filters import default_organization
+from minutebook.record.ids import id_apart
+from minutebook.record.instants import rfc3339
+from minutebook.record.reason import count_of
+from minutebook.record.records import Kind, Memory
+from minutebook.record.writing.source_drafts import SourcePlace, UnreadPart
 
 log = logging.getLogger(__name__)
 

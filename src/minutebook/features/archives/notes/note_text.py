@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from minutebook.domain.control_characters import cleaned
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.drafts import Draft
-from minutebook.domain.writing.metadata import check_metadata
 from minutebook.features.archives.notes import front_matter
 from minutebook.features.archives.notes.note_form import LINKS, MARK
+from minutebook.record.control_characters import cleaned
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.drafts import Draft
+from minutebook.record.writing.metadata import check_metadata
 
 _OURS = frozenset(
     {

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from minutebook.domain.json_lines import json_line
-from minutebook.domain.records import (
+from minutebook.features.archives.notes import note_form
+from minutebook.features.archives.notes.note_folder import Agreed, agreed_on
+from minutebook.features.archives.notes.note_form import Target
+from minutebook.memory.access.visibility import VisibleMoment
+from minutebook.record.json_lines import json_line
+from minutebook.record.records import (
     DEFAULT_ORGANIZATION,
     Decision,
     Edge,
@@ -21,10 +25,6 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.features.archives.notes import note_form
-from minutebook.features.archives.notes.note_folder import Agreed, agreed_on
-from minutebook.features.archives.notes.note_form import Target
-from minutebook.services.access.visibility import VisibleMoment
 
 File: TypeAlias = tuple[Agreed, Iterable[bytes]]
 """The state that a note is to have, without the digest of its file, and its content."""

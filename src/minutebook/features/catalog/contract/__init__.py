@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from minutebook.contracts.contract import Contract
 from minutebook.features.catalog.contract.adapter import OPERATIONS, admit
 from minutebook.features.catalog.contract.resources import HANDLERS
 from minutebook.features.catalog.contract.wording import word
+from minutebook.serve.contracts.contract import Contract
 
 
 @cache

@@ -5,21 +5,16 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.contract import Admitted, Operation, Tool
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
-    InBatch,
-    InvalidInput,
-    MinutebookError,
-    ScopeViolation,
-)
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.ids import uuid_of
-from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract.shapes import Shape, id_meant, id_named, whole, written
-from minutebook.services.knowledge.similar import resembling
+from minutebook.memory.knowledge.similar import resembling
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InBatch, InvalidInput, MinutebookError, ScopeViolation
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.ids import uuid_of
+from minutebook.record.records import Memory, MemoryType, ScopeLevel, Status
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.contracts.contract import Admitted, Operation, Tool
 
 _SHARED = ("organization", "scope_type", "memory_type")
 """What the items of a batch take from the first that has it."""

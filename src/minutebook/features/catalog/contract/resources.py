@@ -5,13 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.answers import as_json
-from minutebook.contracts.resources import ResourceHandlers, text_of
-from minutebook.domain.caller import Caller
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.listed import LinkedMemory
-from minutebook.domain.origin import Origin, by_whom
-from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.features.catalog.contract.shapes import (
     METADATA_KEYS,
     METADATA_LENGTH,
@@ -23,7 +16,14 @@ from minutebook.features.catalog.contract.shapes import (
     title,
     whole,
 )
-from minutebook.services.access.provenance import mark_of
+from minutebook.memory.access.provenance import mark_of
+from minutebook.record.caller import Caller
+from minutebook.record.instants import rfc3339
+from minutebook.record.listed import LinkedMemory
+from minutebook.record.origin import Origin, by_whom
+from minutebook.record.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
+from minutebook.serve.contracts.answers import as_json
+from minutebook.serve.contracts.resources import ResourceHandlers, text_of
 
 INDEXED = 50
 """How many memories the index holds."""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import NotFound
-from minutebook.domain.ids import id_of
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import Kind, Memory
 from minutebook.features.catalog.contract.wording import title_from
+from minutebook.record.caller import Caller
+from minutebook.record.errors import NotFound
+from minutebook.record.ids import id_of
+from minutebook.record.instants import rfc3339
+from minutebook.record.records import Kind, Memory
 
 if TYPE_CHECKING:
     from minutebook.app import App

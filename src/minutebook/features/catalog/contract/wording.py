@@ -5,9 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from minutebook.contracts.answers import Failure
-from minutebook.contracts.resources import text_of
-from minutebook.domain.errors import (
+from minutebook.record.errors import (
     Conflict,
     EmbeddingNotReady,
     InBatch,
@@ -19,7 +17,9 @@ from minutebook.domain.errors import (
     Refused,
     StoreError,
 )
-from minutebook.domain.ids import id_of, is_id, uuid_of
+from minutebook.record.ids import id_of, is_id, uuid_of
+from minutebook.serve.contracts.answers import Failure
+from minutebook.serve.contracts.resources import text_of
 
 _ERRORS: Mapping[str, Any] = json.loads(text_of(__package__, "contract.json"))["errors"]
 _ITEM = re.compile(r"items\[(\d+)\]")

@@ -16,9 +16,9 @@ from pathlib import Path
 from stat import S_ISREG
 from types import MappingProxyType
 
-from minutebook.domain.errors import InvalidRoot, MinutebookError
-from minutebook.domain.reason import Reason
 from minutebook.features.code.chunking.ignored import IgnoreRules
+from minutebook.record.errors import InvalidRoot, MinutebookError
+from minutebook.record.reason import Reason
 
 MAX_BYTES = 1 << 20
 """A larger file is skipped."""

@@ -8,14 +8,14 @@ import anyio
 from starlette.requests import Request
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import IndexState
 from minutebook.features.code.pages.projects import projects_part
 from minutebook.features.code.reading import CodeReading
 from minutebook.features.pages.frame.catalogue import PageLanguage, speaking, spoken
 from minutebook.features.pages.frame.host import Host
 from minutebook.features.pages.views.live import BEAT, EVERY
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError
+from minutebook.record.records import IndexState
 
 Eyes = tuple[str | None, frozenset[str] | None, str | None, PageLanguage]
 """What is shown depends on: organization, repositories, user, and the language."""

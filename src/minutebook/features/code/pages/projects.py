@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.code.pages.source import code_hits, file_address, source_lines
 from minutebook.features.code.projects import Projects
 from minutebook.features.code.reading import CodeReading, ProjectSummary
@@ -17,6 +16,7 @@ from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.rendering import environment
 from minutebook.features.pages.frame.wording import notes_said
+from minutebook.record.errors import InvalidInput
 
 LIMIT = 10
 """Hits that are shown."""

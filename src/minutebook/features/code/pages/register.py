@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
 from minutebook.features.code.pages import projects
 from minutebook.features.code.pages.live import LiveProjects
 from minutebook.features.code.pages.source import CodeHit, code_hits
@@ -20,6 +19,7 @@ from minutebook.features.pages.frame.page import (
     Pages,
     Visit,
 )
+from minutebook.record.caller import Caller
 
 BESIDE = 3
 """Pieces of code that *Find* shows below the ranking."""

@@ -11,13 +11,13 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from minutebook.domain.records import CodeChunk
 from minutebook.features.code.chunking.highlighting import HighlightedPart, Piece, highlighted
 from minutebook.features.code.search import FoundCode
 from minutebook.features.pages.frame.markup import visible
-from minutebook.search.answerability import Verdict
-from minutebook.search.excerpt import Span, matched_words, matches, sought_terms
-from minutebook.search.fusion import FusedHit
+from minutebook.record.records import CodeChunk
+from minutebook.text.answerability import Verdict
+from minutebook.text.excerpt import Span, matched_words, matches, sought_terms
+from minutebook.text.fusion import FusedHit
 
 SHOWN = 12
 """Lines of a hit that are shown, those with the most words that match."""

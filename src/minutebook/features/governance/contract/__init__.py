@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from minutebook.contracts.contract import Contract
 from minutebook.features.governance.contract.adapter import OPERATIONS
 from minutebook.features.governance.contract.gate import admit
 from minutebook.features.governance.contract.wording import word
+from minutebook.serve.contracts.contract import Contract
 
 
 @cache

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.contract import Operation
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import repository_of
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.origin import by_whom
-from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status, Version
-from minutebook.domain.writing.drafts import Draft
 from minutebook.features.governance.governed import GovernedMemories
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import repository_of
+from minutebook.record.instants import rfc3339
+from minutebook.record.origin import by_whom
+from minutebook.record.records import Memory, MemoryType, ScopeLevel, Status, Version
+from minutebook.record.writing.drafts import Draft
+from minutebook.serve.contracts.contract import Operation
 
 LATEST = 10
 """How many versions are shown of a memory."""

@@ -11,20 +11,15 @@ from typing import Any
 from uuid import UUID
 
 from minutebook.app import App
-from minutebook.contracts.arguments import Arguments
-from minutebook.contracts.contract import Tool
-from minutebook.domain import policy
-from minutebook.domain.caller import ANYBODY, Caller, in_call
-from minutebook.domain.errors import (
-    Conflict,
-    InvalidInput,
-    NotFound,
-    ScopeViolation,
-)
-from minutebook.domain.ids import id_of, uuid_in
 from minutebook.features.governance.contract.wording import CONTEXT, CONTEXT_RULES, claims
-from minutebook.services.access.audit import EVERYTHING
-from minutebook.services.access.visibility import repository_with
+from minutebook.memory.access.audit import EVERYTHING
+from minutebook.memory.access.visibility import repository_with
+from minutebook.record import policy
+from minutebook.record.caller import ANYBODY, Caller, in_call
+from minutebook.record.errors import Conflict, InvalidInput, NotFound, ScopeViolation
+from minutebook.record.ids import id_of, uuid_in
+from minutebook.serve.contracts.arguments import Arguments
+from minutebook.serve.contracts.contract import Tool
 
 ACTS: Mapping[str, str] = {
     "memory-write": "write",

@@ -4,9 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from minutebook.contracts.answers import Failure
-from minutebook.contracts.resources import text_of
-from minutebook.domain.errors import (
+from minutebook.record.errors import (
     Conflict,
     EmbeddingNotReady,
     Forbidden,
@@ -18,6 +16,8 @@ from minutebook.domain.errors import (
     ScopeViolation,
     StoreError,
 )
+from minutebook.serve.contracts.answers import Failure
+from minutebook.serve.contracts.resources import text_of
 
 PROMISE: Mapping[str, Any] = json.loads(text_of(__package__, "contract.json"))
 CODES: Mapping[str, Mapping[str, Any]] = PROMISE["errors"]

@@ -17,9 +17,9 @@ from starlette.types import Receive, Scope, Send
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import BODY_BYTES, read_body, replayed
 from minutebook.features.http.requests.errors import REFUSALS, refused
-from minutebook.server.limits import SESSIONS
-from minutebook.server.protocol.message import parsed
-from minutebook.server.protocol.methods import ENDLESS
+from minutebook.serve.limits import SESSIONS
+from minutebook.serve.protocol.message import parsed
+from minutebook.serve.protocol.methods import ENDLESS
 
 INITIALIZE = "initialize"
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from minutebook.contracts.answers import Answer, Failure, written
-from minutebook.contracts.contract import Contract, Tool
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import must_be_one_of
 from minutebook.features.http.protocols.openapi_3_0 import as_3_0
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import must_be_one_of
+from minutebook.serve.contracts.answers import Answer, Failure, written
+from minutebook.serve.contracts.contract import Contract, Tool
 
 VERSION = "3.1.0"
 

@@ -11,19 +11,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from minutebook.app import App
-from minutebook.contracts.answers import Failure
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.plain import plain
-from minutebook.domain.rights.redaction import redacted_for
+from minutebook.ask.operation import ANY, SPOKEN, Operation
+from minutebook.ask.table import operations as all_operations
 from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
 from minutebook.features.http.requests.work import AT_ONCE, Work, while_connected
-from minutebook.operations.operation import ANY, SPOKEN, Operation
-from minutebook.operations.table import operations as all_operations
-from minutebook.server.dispatch import CallJob, Dispatcher
-from minutebook.server.protocol.provenance import agent_of
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import MinutebookError
+from minutebook.record.plain import plain
+from minutebook.record.rights.redaction import redacted_for
+from minutebook.serve.contracts.answers import Failure
+from minutebook.serve.dispatch import CallJob, Dispatcher
+from minutebook.serve.protocol.provenance import agent_of
 
 PATH = "/operations"
 

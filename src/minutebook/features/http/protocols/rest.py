@@ -12,17 +12,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from minutebook.contracts.answers import Answer, Failure, failed
-from minutebook.contracts.contract import Contract
-from minutebook.domain.caller import in_call
 from minutebook.features.http.protocols import openapi
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import read_body
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
-from minutebook.server.dispatch import Dispatcher, tool_job
-from minutebook.server.limits import Limits
-from minutebook.server.protocol.message import BadMessage, decoded
-from minutebook.server.protocol.provenance import agent_of
+from minutebook.record.caller import in_call
+from minutebook.serve.contracts.answers import Answer, Failure, failed
+from minutebook.serve.contracts.contract import Contract
+from minutebook.serve.dispatch import Dispatcher, tool_job
+from minutebook.serve.limits import Limits
+from minutebook.serve.protocol.message import BadMessage, decoded
+from minutebook.serve.protocol.provenance import agent_of
 
 NOTES = "Minutebook-Notes"
 """The header with what the body of an answer has no room for: an object of facts by the note's name."""

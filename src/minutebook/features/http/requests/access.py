@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import KeysUnavailable, StoreError, Unidentified
 from minutebook.features.http.requests.authentication import Authenticator, user_of
 from minutebook.features.http.requests.errors import refusal
-from minutebook.server.dispatch import OpenApp, new_session
-from minutebook.server.limits import RESERVED_THREADS, Limits
-from minutebook.services.maintenance.database import EngineControl
+from minutebook.memory.maintenance.database import EngineControl
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import KeysUnavailable, StoreError, Unidentified
+from minutebook.serve.dispatch import OpenApp, new_session
+from minutebook.serve.limits import RESERVED_THREADS, Limits
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from minutebook.features.http.requests.body import RequestTurn
 from minutebook.features.http.requests.errors import refused
-from minutebook.server.limits import KEPT, FairQueue, TooManyRequests
+from minutebook.serve.limits import KEPT, FairQueue, TooManyRequests
 
 SHOWN = 4
 """What one principal showed last that is remembered: its tokens and sign-ins."""

@@ -10,13 +10,13 @@ from pydantic import AnyHttpUrl
 from starlette.routing import Route
 
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Unidentified
-from minutebook.domain.reason import Reason
 from minutebook.feature import loaded
 from minutebook.features.http.settings import HttpSettings
-from minutebook.server.dispatch import OpenApp
-from minutebook.services.access.tokens import PREFIX, Tokens
+from minutebook.memory.access.tokens import PREFIX, Tokens
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Unidentified
+from minutebook.record.reason import Reason
+from minutebook.serve.dispatch import OpenApp
 
 _SCHEME = "bearer"
 _LONGEST = 16 * 1024

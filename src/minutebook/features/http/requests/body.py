@@ -9,8 +9,8 @@ import numpy as np
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
-from minutebook.domain.reason import Reason
-from minutebook.server.limits import TURN_SECONDS, FairQueue, Limits
+from minutebook.record.reason import Reason
+from minutebook.serve.limits import TURN_SECONDS, FairQueue, Limits
 
 
 class RequestTurn:

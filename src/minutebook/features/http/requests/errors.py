@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from minutebook.features.http.requests.body import BadBody
-from minutebook.server.limits import TooManyRequests
-from minutebook.server.protocol.message import BadMessage
+from minutebook.serve.limits import TooManyRequests
+from minutebook.serve.protocol.message import BadMessage
 
 MCP = "/mcp"
 """Where MCP is spoken: for the contract that is the default, and below it for each by its name."""

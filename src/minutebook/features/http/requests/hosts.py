@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.requests.errors import refusal
+from minutebook.record.errors import InvalidInput
 
 LOOPBACK = "localhost"
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 from anyio import create_task_group
 from starlette.requests import ClientDisconnect, Request
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, WorkSpent
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, WorkSpent
 
 T = TypeVar("T")
 

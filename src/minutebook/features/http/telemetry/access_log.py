@@ -12,7 +12,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from minutebook.server.logs import request_id
+from minutebook.serve.logs import request_id
 
 log = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from minutebook.domain.policy import may_read_metrics
 from minutebook.features.http.requests.errors import refusal
 from minutebook.features.http.telemetry.metrics import CONTENT_TYPE, Metrics
-from minutebook.server.app_loader import AppLoader, NotOpen
-from minutebook.services.jobs import JobRun
+from minutebook.memory.jobs import JobRun
+from minutebook.record.policy import may_read_metrics
+from minutebook.serve.app_loader import AppLoader, NotOpen
 
 
 def health_routes(loader: AppLoader) -> list[BaseRoute]:

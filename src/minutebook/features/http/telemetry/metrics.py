@@ -8,12 +8,12 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from minutebook.contracts.answers import Failure
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import CodeChunk, Decision, Entity, Memory, Proposal, Summary, Turn
-from minutebook.server.app_loader import AppLoader
-from minutebook.services.journal.summaries import Tally
-from minutebook.services.maintenance.database import EngineControl
+from minutebook.memory.journal.summaries import Tally
+from minutebook.memory.maintenance.database import EngineControl
+from minutebook.record.errors import StoreError
+from minutebook.record.records import CodeChunk, Decision, Entity, Memory, Proposal, Summary, Turn
+from minutebook.serve.app_loader import AppLoader
+from minutebook.serve.contracts.answers import Failure
 
 log = logging.getLogger(__name__)
 

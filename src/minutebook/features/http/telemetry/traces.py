@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from minutebook import __version__
-from minutebook.domain.errors import InvalidInput
+from minutebook.record.errors import InvalidInput
 
 FLUSHED_WITHIN = 300
 """Milliseconds that what is left may take to be sent at the end."""

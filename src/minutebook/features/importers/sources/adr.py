@@ -7,14 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import (
-    Found,
-    MemoryDraft,
-    ProposalDraft,
-    SourcePlace,
-    UnreadPart,
-)
 from minutebook.features.archives.notes import front_matter
 from minutebook.features.importers.sources.instructions import PASSED_OVER as PASSED_OVER
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
@@ -24,6 +16,14 @@ from minutebook.features.importers.sources.reading.values import (
     first_time,
     relation_draft,
     unread_times,
+)
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import (
+    Found,
+    MemoryDraft,
+    ProposalDraft,
+    SourcePlace,
+    UnreadPart,
 )
 
 NAME = "adr"

@@ -6,11 +6,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.writing.source_drafts import Found, SourcePlace, UnreadPart
-from minutebook.features.importers.sources.reading.conversation import (
-    Conversation,
-    Message,
-)
+from minutebook.features.importers.sources.reading.conversation import Conversation, Message
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.json_arrays import elements_of
 from minutebook.features.importers.sources.reading.values import (
@@ -20,6 +16,7 @@ from minutebook.features.importers.sources.reading.values import (
     shown,
     text_at,
 )
+from minutebook.record.writing.source_drafts import Found, SourcePlace, UnreadPart
 
 NAME = "chat-export"
 

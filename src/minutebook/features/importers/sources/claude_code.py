@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.writing.source_drafts import Found, UnreadPart
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
@@ -19,6 +18,7 @@ from minutebook.features.importers.sources.reading.values import (
     shown,
     text_at,
 )
+from minutebook.record.writing.source_drafts import Found, UnreadPart
 
 NAME = "claude-code"
 USUAL_PLACE = UsualPlace("CLAUDE_CONFIG_DIR", (".claude",), ("projects",))

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
 from minutebook.features.importers.sources import claude_code
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in, section_drafts
@@ -17,6 +15,8 @@ from minutebook.features.importers.sources.reading.values import (
     text_at,
     unread_times,
 )
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, MemoryDraft, UnreadPart
 
 NAME = "claude-code-memory"
 USUAL_PLACE = claude_code.USUAL_PLACE

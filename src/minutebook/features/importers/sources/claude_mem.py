@@ -6,16 +6,13 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.features.archives.notes.front_matter import plain
-from minutebook.features.importers.sources.reading.conversation import (
-    Conversation,
-    Message,
-)
+from minutebook.features.importers.sources.reading.conversation import Conversation, Message
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, UsualPlace
 from minutebook.features.importers.sources.reading.values import instant_of, text_at, unpacked
+from minutebook.record.errors import StoreError
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.store.foreign_sqlite import ForeignDatabase
 
 NAME = "claude-mem"

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.writing.source_drafts import Found, UnreadPart
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
@@ -21,6 +20,7 @@ from minutebook.features.importers.sources.reading.values import (
     shown,
     text_at,
 )
+from minutebook.record.writing.source_drafts import Found, UnreadPart
 
 NAME = "codex"
 USUAL_PLACE = UsualPlace("CODEX_HOME", (".codex",), ("sessions",))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.writing.source_drafts import Found
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Hear,
@@ -19,6 +18,7 @@ from minutebook.features.importers.sources.reading.values import (
     shown,
     text_at,
 )
+from minutebook.record.writing.source_drafts import Found
 
 NAME = "copilot-cli"
 USUAL_PLACE = UsualPlace("COPILOT_HOME", (".copilot",), ("session-state",))

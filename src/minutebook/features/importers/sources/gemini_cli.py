@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.writing.source_drafts import Found, SourcePlace, UnreadPart
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
@@ -23,6 +22,7 @@ from minutebook.features.importers.sources.reading.values import (
     shown,
     text_at,
 )
+from minutebook.record.writing.source_drafts import Found, SourcePlace, UnreadPart
 
 NAME = "gemini-cli"
 USUAL_PLACE = UsualPlace("GEMINI_CLI_HOME", (), (".gemini", "tmp"))

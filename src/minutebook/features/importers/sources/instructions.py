@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import Found, UnreadPart
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in, section_drafts
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, UnreadPart
 
 NAME = "instructions"
 

@@ -6,13 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePath, PurePosixPath
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import (
-    Found,
-    MemoryDraft,
-    SourcePlace,
-    UnreadPart,
-)
 from minutebook.features.archives.notes import front_matter
 from minutebook.features.archives.notes.note_form import LINKS, MARK
 from minutebook.features.importers.sources.reading.files import ImportSource
@@ -24,6 +17,8 @@ from minutebook.features.importers.sources.reading.values import (
     relation_draft,
     unread_times,
 )
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 
 NAME = "markdown"
 

@@ -5,9 +5,6 @@ from contextlib import closing
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.errors import StoreError
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.features.archives.notes.front_matter import plain, tags_of
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.values import (
@@ -18,6 +15,9 @@ from minutebook.features.importers.sources.reading.values import (
     unpacked,
     unread_times,
 )
+from minutebook.record.errors import StoreError
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.store.foreign_sqlite import ForeignDatabase
 
 NAME = "mcp-memory-service"

@@ -4,13 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import (
-    Found,
-    MemoryDraft,
-    SourcePlace,
-    UnreadPart,
-)
 from minutebook.features.archives.notes.front_matter import plain
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.reading.values import (
@@ -23,6 +16,8 @@ from minutebook.features.importers.sources.reading.values import (
     text_at,
     unread_times,
 )
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 
 NAME = "mem0"
 

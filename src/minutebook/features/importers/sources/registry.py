@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from minutebook.domain.reason import count_of
-from minutebook.domain.writing.source_drafts import Found
 from minutebook.features.importers.sources import (
     adr,
     chat_export,
@@ -23,6 +21,8 @@ from minutebook.features.importers.sources import (
     server_memory,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource, UsualPlace, Wanted
+from minutebook.record.reason import count_of
+from minutebook.record.writing.source_drafts import Found
 
 
 @dataclass(frozen=True, slots=True)

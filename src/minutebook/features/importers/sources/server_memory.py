@@ -5,20 +5,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.control_characters import cleaned
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import (
-    Found,
-    MemoryDraft,
-    SourcePlace,
-    UnreadPart,
-)
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.reading.values import (
     entity_draft,
     relation_draft,
     text_at,
 )
+from minutebook.record.control_characters import cleaned
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 
 NAME = "server-memory"
 

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from minutebook.contracts.contract import Contract
 from minutebook.features.journal.contract.adapter import OPERATIONS, UNOPENED, admit
 from minutebook.features.journal.contract.wording import word
+from minutebook.serve.contracts.contract import Contract
 
 
 @cache

@@ -7,17 +7,17 @@ from typing import Any
 
 from minutebook import __version__
 from minutebook.app import App, now
-from minutebook.contracts.contract import Admitted, Operation, Tool, Unopened
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import Category, Kind, Summary, Turn
-from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.journal.contract.wording import named
-from minutebook.services.intake import Outcome
-from minutebook.services.maintenance.database import Counts, Health, HealthStatus, health_unopened
-from minutebook.services.search.sessions import JournalHit
+from minutebook.memory.intake import Outcome
+from minutebook.memory.maintenance.database import Counts, Health, HealthStatus, health_unopened
+from minutebook.memory.search.sessions import JournalHit
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError
+from minutebook.record.instants import rfc3339
+from minutebook.record.records import Category, Kind, Summary, Turn
+from minutebook.record.rights.redaction import redacted_for
+from minutebook.serve.contracts.contract import Admitted, Operation, Tool, Unopened
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from minutebook.contracts.answers import Failure
-from minutebook.domain.errors import (
+from minutebook.record.errors import (
     AskedEnough,
     Conflict,
     EmbeddingNotReady,
@@ -18,6 +17,7 @@ from minutebook.domain.errors import (
     StoreError,
     Unanswered,
 )
+from minutebook.serve.contracts.answers import Failure
 
 UNREADABLE = "Database connection failed"
 

@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from minutebook.contracts.contract import Contract
 from minutebook.features.ledger.contract.adapter import OPERATIONS
 from minutebook.features.ledger.contract.resources import HANDLERS
 from minutebook.features.ledger.contract.wording import word
+from minutebook.serve.contracts.contract import Contract
 
 
 @cache

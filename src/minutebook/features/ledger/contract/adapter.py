@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.contract import Operation
-from minutebook.domain.caller import Caller
-from minutebook.domain.ids import ledger_id_of
-from minutebook.domain.records import Decision, Proposal
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.search import DecisionHit, DecisionMode, DecisionSearch
+from minutebook.record.caller import Caller
+from minutebook.record.ids import ledger_id_of
+from minutebook.record.records import Decision, Proposal
+from minutebook.record.writing.decision_drafts import DecisionDraft
+from minutebook.serve.contracts.contract import Operation
 
 PREVIEW = 200
 """Characters of a preview at most."""

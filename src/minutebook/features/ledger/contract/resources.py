@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.resources import ResourceHandlers
-from minutebook.domain.caller import Caller
-from minutebook.domain.ids import ledger_id_of
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.origin import by_whom
-from minutebook.domain.records import Decision, Proposal
-from minutebook.services.access.provenance import mark_of
+from minutebook.memory.access.provenance import mark_of
+from minutebook.record.caller import Caller
+from minutebook.record.ids import ledger_id_of
+from minutebook.record.instants import rfc3339
+from minutebook.record.origin import by_whom
+from minutebook.record.records import Decision, Proposal
+from minutebook.serve.contracts.resources import ResourceHandlers
 
 INDEXED = 200
 """How many decisions the index holds."""

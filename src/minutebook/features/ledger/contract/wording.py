@@ -4,8 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minutebook.contracts.answers import Failure
-from minutebook.domain.errors import (
+from minutebook.record.errors import (
     Conflict,
     Decided,
     EmbeddingNotReady,
@@ -18,7 +17,8 @@ from minutebook.domain.errors import (
     StoreError,
     UnderReview,
 )
-from minutebook.domain.ids import ledger_id_of
+from minutebook.record.ids import ledger_id_of
+from minutebook.serve.contracts.answers import Failure
 
 INVALID_PARAMS = -32602
 EXECUTION_ERROR = -32000

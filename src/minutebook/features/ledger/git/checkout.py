@@ -15,7 +15,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import FileMode, FileStatus
 
-from minutebook.domain.errors import LedgerBusy, LedgerError
+from minutebook.record.errors import LedgerBusy, LedgerError
 
 
 @dataclass(frozen=True, slots=True)

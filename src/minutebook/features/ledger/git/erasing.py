@@ -13,15 +13,15 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType
 
-from minutebook.disk.atomic_file import replace_file
-from minutebook.domain.errors import LedgerError
-from minutebook.domain.records import Decision
-from minutebook.domain.writing.decision_drafts import ERASED, erased
 from minutebook.features.ledger.git import markdown, write_intent
 from minutebook.features.ledger.git.errors import translate_errors
 from minutebook.features.ledger.git.objects import Objects, Tree, common_folder
 from minutebook.features.ledger.git.repository import Repository, branch_of
 from minutebook.features.ledger.git.trees import decisions_in, folder_at, with_files
+from minutebook.record.errors import LedgerError
+from minutebook.record.records import Decision
+from minutebook.record.writing.decision_drafts import ERASED, erased
+from minutebook.store.disk.atomic_file import replace_file
 
 _WORDS = {
     ObjectType.COMMIT: b"commit",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pygit2
 
-from minutebook.domain.errors import LedgerError
-from minutebook.domain.reason import Reason
+from minutebook.record.errors import LedgerError
+from minutebook.record.reason import Reason
 
 _REMEDIES = (
     ("No space left", Reason("the disk is full"), Reason("make room on the disk, then try again")),

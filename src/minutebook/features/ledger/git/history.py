@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 
 import pygit2
 
-from minutebook.domain.errors import LedgerBroken, LedgerDamaged, LedgerError
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Decision
 from minutebook.features.ledger.git.errors import translate_errors
 from minutebook.features.ledger.git.objects import Commit, Objects, common_folder
 from minutebook.features.ledger.git.proofs import is_proved, signers
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.trees import decisions_in, differences, stamped
 from minutebook.features.ledger.lineage import Rule, Violation, violations_between
+from minutebook.record.errors import LedgerBroken, LedgerDamaged, LedgerError
+from minutebook.record.reason import Reason
+from minutebook.record.records import Decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from minutebook.domain import instants
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.ids import ledger_id_of
-from minutebook.domain.records import Authorship, Decision, DecisionStatus
+from minutebook.record import instants
+from minutebook.record.errors import InvalidInput
+from minutebook.record.ids import ledger_id_of
+from minutebook.record.records import Authorship, Decision, DecisionStatus
 
 MAX_DEPTH = 20
 """Levels of nesting in front matter; ours has two."""

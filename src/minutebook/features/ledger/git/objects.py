@@ -20,8 +20,8 @@ from typing import NamedTuple
 import pygit2
 from pygit2.enums import FileMode, ObjectType
 
-from minutebook.domain.errors import LedgerDamaged
-from minutebook.domain.reason import Reason
+from minutebook.record.errors import LedgerDamaged
+from minutebook.record.reason import Reason
 
 _KINDS = {
     b"commit": ObjectType.COMMIT,

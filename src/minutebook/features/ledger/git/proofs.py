@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from minutebook.domain.records import Decision
 from minutebook.features.ledger.git import markdown
+from minutebook.record.records import Decision
 
 KEY_BYTES = 32
 """Random bytes of the key with which a store proves its own commits."""

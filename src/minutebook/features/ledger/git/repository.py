@@ -8,12 +8,12 @@ from typing import Literal, Protocol
 import pygit2
 from pygit2.enums import ObjectType
 
-from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
-from minutebook.domain.errors import LedgerError
-from minutebook.domain.reason import Reason
 from minutebook.features.ledger.git.errors import translate_errors
 from minutebook.features.ledger.git.objects import Objects
 from minutebook.features.ledger.git.trees import Layout, folder_at
+from minutebook.record.errors import LedgerError
+from minutebook.record.reason import Reason
+from minutebook.store.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 
 _OWN_BRANCH = "main"
 

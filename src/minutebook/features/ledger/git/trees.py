@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import pygit2
 from pygit2.enums import FileMode, ObjectType
 
-from minutebook.domain.errors import LedgerError
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Decision
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.objects import Objects, Tree, TreeEntry
 from minutebook.features.ledger.lineage import Rule, Violation
+from minutebook.record.errors import LedgerError
+from minutebook.record.reason import Reason
+from minutebook.record.records import Decision
 
 MOST_FOLDERS = 10_000
 """Folders that one reading of a ledger enters; one of ours has 257 at most."""

@@ -13,11 +13,6 @@ from typing import TypeVar
 import pygit2
 from pygit2.enums import ObjectType, RepositoryState
 
-from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
-from minutebook.domain.origin import Origin, tidied
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Authorship, Decision
-from minutebook.domain.writing.decision_drafts import merge_decisions
 from minutebook.features.ledger.git import markdown, write_intent
 from minutebook.features.ledger.git.checkout import Checkout
 from minutebook.features.ledger.git.errors import translate_errors
@@ -26,6 +21,11 @@ from minutebook.features.ledger.git.proofs import proof_of
 from minutebook.features.ledger.git.repository import CommitRight, Repository, branch_of, tip_of
 from minutebook.features.ledger.git.trees import blob_at, stamped, with_files
 from minutebook.features.ledger.lineage import Violation, violations_between
+from minutebook.record.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
+from minutebook.record.origin import Origin, tidied
+from minutebook.record.reason import Reason
+from minutebook.record.records import Authorship, Decision
+from minutebook.record.writing.decision_drafts import merge_decisions
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import (
+from minutebook.features.ledger.places import secret_place_of
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.record.caller import Caller
+from minutebook.record.errors import (
     Forbidden,
     GuessedTooOften,
     InvalidInput,
@@ -22,11 +24,9 @@ from minutebook.domain.errors import (
     StoreError,
     WrongSecret,
 )
-from minutebook.domain.filters import default_organization
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import Kind, Role
-from minutebook.features.ledger.places import secret_place_of
-from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.record.filters import default_organization
+from minutebook.record.reason import Reason
+from minutebook.record.records import Kind, Role
 from minutebook.store.named_locks import NamedLocks
 
 logger = logging.getLogger(__name__)

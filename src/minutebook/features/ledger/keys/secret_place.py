@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Protocol
 
-from minutebook.disk.atomic_file import replace_file
-from minutebook.domain.errors import StoreError
-from minutebook.domain.reason import Word, of_system
+from minutebook.record.errors import StoreError
+from minutebook.record.reason import Word, of_system
+from minutebook.store.disk.atomic_file import replace_file
 from minutebook.store.shared_values import SharedValues
 
 _NAME = "secret"

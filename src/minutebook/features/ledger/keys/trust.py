@@ -3,11 +3,11 @@
 import secrets
 from typing import TYPE_CHECKING
 
-from minutebook.domain.errors import LedgerBusy
-from minutebook.domain.instants import is_ahead
-from minutebook.domain.records import Decision
 from minutebook.features.ledger.keys.secret_place import SecretPlace
-from minutebook.services.access.visibility import Clock
+from minutebook.memory.access.visibility import Clock
+from minutebook.record.errors import LedgerBusy
+from minutebook.record.instants import is_ahead
+from minutebook.record.records import Decision
 from minutebook.store.named_locks import NamedLocks
 
 if TYPE_CHECKING:

@@ -6,10 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from minutebook.domain.errors import Conflict
-from minutebook.domain.origin import tidied
-from minutebook.domain.records import Decision, DecisionStatus, Proposal
-from minutebook.domain.writing.decision_drafts import merge_decisions
 from minutebook.features.ledger.keys.trust import LedgerTrust
 from minutebook.features.ledger.lineage import Violation, violations_near
 from minutebook.features.ledger.mirror.tables import (
@@ -19,7 +15,11 @@ from minutebook.features.ledger.mirror.tables import (
     without_conflicts,
 )
 from minutebook.features.ledger.mirror.waiting import SHOWN, believed, build_waiting, origin_of
-from minutebook.services.access.visibility import Clock
+from minutebook.memory.access.visibility import Clock
+from minutebook.record.errors import Conflict
+from minutebook.record.origin import tidied
+from minutebook.record.records import Decision, DecisionStatus, Proposal
+from minutebook.record.writing.decision_drafts import merge_decisions
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.origin import answers_for
-from minutebook.domain.records import Decision, Kind
-from minutebook.domain.trust.trail import ERASE
-from minutebook.domain.writing.decision_drafts import erased
 from minutebook.features.ledger.repositories import Ledgers
-from minutebook.services.access.audit import forget_erased
+from minutebook.memory.access.audit import forget_erased
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.origin import answers_for
+from minutebook.record.records import Decision, Kind
+from minutebook.record.trust.trail import ERASE
+from minutebook.record.writing.decision_drafts import erased
 from minutebook.store.protocol import Store
 
 if TYPE_CHECKING:

@@ -7,13 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, Forbidden, LedgerError
-from minutebook.domain.filters import default_organization
-from minutebook.domain.policy import Scope
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import Authorship, Decision, Kind, Role
-from minutebook.domain.writing.decision_drafts import authorship_of, merge_decisions
 from minutebook.features.ledger.lineage import Rule, Violation, violations
 from minutebook.features.ledger.mirror.tables import (
     as_in_git,
@@ -22,6 +15,13 @@ from minutebook.features.ledger.mirror.tables import (
     without_conflicts,
 )
 from minutebook.features.ledger.repositories import Deciding, Ledgers
+from minutebook.record.caller import Caller
+from minutebook.record.errors import Conflict, Forbidden, LedgerError
+from minutebook.record.filters import default_organization
+from minutebook.record.policy import Scope
+from minutebook.record.reason import count_of
+from minutebook.record.records import Authorship, Decision, Kind, Role
+from minutebook.record.writing.decision_drafts import authorship_of, merge_decisions
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.

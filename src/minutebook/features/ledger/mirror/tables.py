@@ -3,12 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import LedgerBroken
-from minutebook.domain.filters import Filter
-from minutebook.domain.origin import Origin
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import (
+from minutebook.features.ledger.lineage import Rule, TargetKey, Violation, scoped_target
+from minutebook.features.ledger.mirror.waiting import is_in_git, waiting_id
+from minutebook.memory.access.audit import Trail
+from minutebook.memory.access.visibility import Clock
+from minutebook.record.caller import Caller
+from minutebook.record.errors import LedgerBroken
+from minutebook.record.filters import Filter
+from minutebook.record.origin import Origin
+from minutebook.record.reason import Reason
+from minutebook.record.records import (
     Decision,
     DecisionStatus,
     LedgerMark,
@@ -16,17 +20,13 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.domain.trust.acts import TAKE_IN
-from minutebook.domain.trust.fingerprints import fingerprint
-from minutebook.domain.writing.decision_drafts import (
+from minutebook.record.trust.acts import TAKE_IN
+from minutebook.record.trust.fingerprints import fingerprint
+from minutebook.record.writing.decision_drafts import (
     close_proposal,
     fixed_differences,
     merge_decisions,
 )
-from minutebook.features.ledger.lineage import Rule, TargetKey, Violation, scoped_target
-from minutebook.features.ledger.mirror.waiting import is_in_git, waiting_id
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store
 
 

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
-from minutebook.domain.ids import id_of, proposal_id_of, uuid_named
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
+from minutebook.record.ids import id_of, proposal_id_of, uuid_named
+from minutebook.record.origin import Origin
+from minutebook.record.records import Decision, DecisionStatus, Proposal, ProposalStatus
 
 GIT = "git"
 """The program through which a decision came that this store did not make."""

@@ -3,9 +3,6 @@
 from typing import Any
 from urllib.parse import quote
 
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
-from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.pages.lineage import drawing
 from minutebook.features.ledger.proposals import Proposals
@@ -14,6 +11,9 @@ from minutebook.features.pages.frame.differences import differences
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.wording import Trouble, trouble_of
 from minutebook.features.pages.views.memories import with_reason
+from minutebook.record.errors import MinutebookError
+from minutebook.record.records import Decision, DecisionStatus, Proposal, ProposalStatus
+from minutebook.record.rights.redaction import redacted_for
 
 
 def listed(visit: Visit) -> Page:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minutebook.domain.records import Decision
+from minutebook.record.records import Decision
 
 WIDTH, HEIGHT = 190, 54
 """Pixels of a decision in the drawing."""

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.pages import decisions
 from minutebook.features.ledger.search import DecisionHit, DecisionMode, DecisionSearch
 from minutebook.features.pages.explained import EXCERPT, Explained
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import FindKind, MenuEntry, Pages, Visit
-from minutebook.search.excerpt import excerpt_and_words, sought_terms
+from minutebook.record.caller import Caller
+from minutebook.text.excerpt import excerpt_and_words, sought_terms
 
 
 def _search(visit: Visit, text: str, limit: int) -> Sequence[Explained]:

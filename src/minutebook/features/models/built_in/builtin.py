@@ -11,17 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from minutebook.embedding.protocol import Embedded, Model, Rows, unit
 from minutebook.features.models.built_in import model_files
-from minutebook.features.models.built_in.english import (
-    EnglishModel,
-    EnglishText,
-    shares,
-)
+from minutebook.features.models.built_in.english import EnglishModel, EnglishText, shares
 from minutebook.features.models.built_in.model_files import E5, MINILM, WIDTH, Floats
 from minutebook.features.models.built_in.windows import WindowedModel
-from minutebook.search.calibration import UNRELATED_COSINE
-from minutebook.search.late_interaction import SignedTokens, TokenStates, pack, signs_of
+from minutebook.model.protocol import Embedded, Model, Rows, unit
+from minutebook.text.calibration import UNRELATED_COSINE
+from minutebook.text.late_interaction import SignedTokens, TokenStates, pack, signs_of
 
 RECIPE = 2
 """Counts the ways in which vectors were made; those of different recipes do not mix."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.embedding.protocol import unit, without_surrogates
 from minutebook.features.models.built_in.model_files import VOCABULARY, WIDTH, Floats
 from minutebook.features.models.built_in.windows import WindowedModel
-from minutebook.search.folding import folded
-from minutebook.search.languages import is_function_word
-from minutebook.search.late_interaction import SignedTokens, TokenStates, signs_of
-from minutebook.search.text import languages_of
+from minutebook.model.protocol import unit, without_surrogates
+from minutebook.text.folding import folded
+from minutebook.text.languages import is_function_word
+from minutebook.text.late_interaction import SignedTokens, TokenStates, signs_of
+from minutebook.text.words import languages_of
 
 POSITIONS = 256
 """Tokens that the model reads at once, special tokens included."""

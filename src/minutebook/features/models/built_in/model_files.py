@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.errors import ModelUnavailable
-from minutebook.domain.reason import Reason, cause_of
+from minutebook.record.errors import ModelUnavailable
+from minutebook.record.reason import Reason, cause_of
 
 Blocks = NDArray[np.uint8]
 """Packed rows, shape (rows, columns / 32, 18)."""

@@ -8,7 +8,7 @@ import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
-from minutebook.embedding.protocol import without_surrogates
+from minutebook.model.protocol import without_surrogates
 
 STRETCH = 16_384
 """Characters tokenized in one go; a longer text is cut, at a blank where there is one."""

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from minutebook.embedding.protocol import spans
 from minutebook.features.models import runtime
 from minutebook.features.models.built_in.model_files import (
     WIDTH,
@@ -15,6 +14,7 @@ from minutebook.features.models.built_in.model_files import (
     body_of,
     words_of,
 )
+from minutebook.model.protocol import spans
 
 
 @dataclass(frozen=True, slots=True)

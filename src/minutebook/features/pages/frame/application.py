@@ -19,8 +19,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError, Unidentified
 from minutebook.features.pages.frame import catalogue
 from minutebook.features.pages.frame.catalogue import PageLanguage
 from minutebook.features.pages.frame.catalogue import text as _
@@ -37,6 +35,8 @@ from minutebook.features.pages.frame.rendering import (
 from minutebook.features.pages.frame.sign_ins import LONGEST, IdentityProof, SignIn, SignIns
 from minutebook.features.pages.frame.wording import Trouble, trouble_of
 from minutebook.features.pages.frame.words import said
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError, Unidentified
 
 SIGN_IN = "/signin"
 

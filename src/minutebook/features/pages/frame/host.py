@@ -10,18 +10,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from minutebook.app import App
 from minutebook.config import Settings
-from minutebook.contracts.answers import Failure
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.origin import Origin
-from minutebook.domain.reason import Reason
-from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import FORM, BadBody, read_body
 from minutebook.features.http.requests.errors import refused
 from minutebook.features.http.settings import HttpSettings
-from minutebook.server.dispatch import CallJob, Dispatcher
-from minutebook.server.limits import TooManyRequests
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import MinutebookError
+from minutebook.record.origin import Origin
+from minutebook.record.reason import Reason
+from minutebook.record.rights.redaction import redacted_for
+from minutebook.serve.contracts.answers import Failure
+from minutebook.serve.dispatch import CallJob, Dispatcher
+from minutebook.serve.limits import TooManyRequests
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from minutebook.domain.control_characters import escaped
 from minutebook.features.pages.frame import catalogue
 from minutebook.features.pages.frame.catalogue import later_number_of
 from minutebook.features.pages.frame.catalogue import text as _
+from minutebook.record.control_characters import escaped
 
 LONGEST_MARKDOWN = 50_000
 """Characters up to which a text is read as Markdown; a longer one is shown as it is."""

@@ -10,9 +10,9 @@ from starlette.routing import BaseRoute
 
 from minutebook.app import App
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller
 from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.host import Host
+from minutebook.record.caller import Caller
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from minutebook.domain.records import CodeChunk, Kind, ProjectCommit, Record, TextRecord, Turn
+from minutebook.record.records import CodeChunk, Kind, ProjectCommit, Record, TextRecord, Turn
 
 LONGEST_NAME = 160
 """Characters of a record's words that stand for it."""

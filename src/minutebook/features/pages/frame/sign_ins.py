@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from minutebook.domain.caller import Caller
+from minutebook.record.caller import Caller
 
 IDLE = 8 * 3600.0
 """Seconds without a request after which a person must sign in again."""

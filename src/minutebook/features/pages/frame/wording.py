@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minutebook.domain.caller import Note
-from minutebook.domain.errors import (
+from minutebook.features.pages.frame.catalogue import Later, later
+from minutebook.features.pages.frame.catalogue import text as _
+from minutebook.features.pages.frame.words import said, word
+from minutebook.memory.access.provenance import PROVENANCE
+from minutebook.record.caller import Note
+from minutebook.record.errors import (
     Conflict,
     Decided,
     EmbeddingNotReady,
@@ -24,12 +28,8 @@ from minutebook.domain.errors import (
     UnderReview,
     Unidentified,
 )
-from minutebook.domain.reason import Reason
-from minutebook.features.pages.frame.catalogue import Later, later
-from minutebook.features.pages.frame.catalogue import text as _
-from minutebook.features.pages.frame.words import said, word
-from minutebook.search.answerability import Verdict
-from minutebook.services.access.provenance import PROVENANCE
+from minutebook.record.reason import Reason
+from minutebook.text.answerability import Verdict
 
 VERDICTS: dict[Verdict, Later] = {
     Verdict.LIKELY: later("likely"),

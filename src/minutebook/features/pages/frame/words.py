@@ -7,8 +7,8 @@ from re import Match
 from string import Formatter
 from typing import Any
 
-from minutebook.domain.reason import Reason, Word
 from minutebook.features.pages.frame.catalogue import Later, text, texts_beside, with_marks
+from minutebook.record.reason import Reason, Word
 
 _TEXTS = dict(texts_beside(__file__))
 

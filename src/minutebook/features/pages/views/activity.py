@@ -6,15 +6,15 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Entry, Record
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.records import address_of, page_of
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.words import ON_THE_TRAIL, OUTCOMES, word
 from minutebook.features.pages.views.find import day, shown
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Entry, Record
 
 SHOWN = 50
 """Entries that are shown at first, and that "more" adds."""

@@ -7,22 +7,22 @@ from enum import StrEnum
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from minutebook.domain import policy
-from minutebook.domain.caller import in_call
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.instants import moment_of
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import MemoryType, ScopeLevel, Status
-from minutebook.domain.sources import Source
 from minutebook.features.pages.explained import Explained, ExplainedRecall
 from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.page import FindKind, Page, View, Visit
 from minutebook.features.pages.frame.register import find_kinds, parts
 from minutebook.features.pages.frame.wording import notes_said
-from minutebook.search.answerability import Verdict
-from minutebook.services.search.doubt import RELEVANCE
-from minutebook.services.search.recall import Selection
+from minutebook.memory.search.doubt import RELEVANCE
+from minutebook.memory.search.recall import Selection
+from minutebook.record import policy
+from minutebook.record.caller import in_call
+from minutebook.record.errors import InvalidInput
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.instants import moment_of
+from minutebook.record.reason import must_be_one_of
+from minutebook.record.records import MemoryType, ScopeLevel, Status
+from minutebook.record.sources import Source
+from minutebook.text.answerability import Verdict
 
 LIMIT = 10
 """Hits that are shown of each kind."""

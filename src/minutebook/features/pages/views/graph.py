@@ -6,15 +6,15 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.listed import GraphStep, Node, Surrounded
-from minutebook.domain.records import Memory
-from minutebook.domain.writing.validity import holds_at
 from minutebook.features.pages.frame.markup import visible
 from minutebook.features.pages.frame.page import Data, Page, View, Visit
 from minutebook.features.pages.frame.records import name_of
 from minutebook.features.pages.views.find import offset, shown
 from minutebook.features.pages.views.tree_layout import TreePlace, places
+from minutebook.record.errors import InvalidInput
+from minutebook.record.listed import GraphStep, Node, Surrounded
+from minutebook.record.records import Memory
+from minutebook.record.writing.validity import holds_at
 
 SHOWN = 40
 """Edges of each opened thing that are shown at first."""

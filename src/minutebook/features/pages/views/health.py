@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from minutebook.domain.errors import Forbidden
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.policy import may_read_metrics
-from minutebook.domain.records import Kind, Status
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.register import parts
+from minutebook.record.errors import Forbidden
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.policy import may_read_metrics
+from minutebook.record.records import Kind, Status
 
 _TEXTS = texts_beside(__file__)
 COUNTED: Mapping[Kind, Later] = {Kind(name): text for name, text in _TEXTS["counted"].items()}

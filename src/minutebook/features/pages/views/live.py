@@ -8,18 +8,13 @@ import anyio
 from starlette.requests import Request
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Entry, Record
 from minutebook.features.pages.frame.catalogue import spoken
 from minutebook.features.pages.frame.host import Host
 from minutebook.features.pages.frame.rendering import environment
-from minutebook.features.pages.views.activity import (
-    conditions_of,
-    ends_of,
-    mark_of,
-    with_subjects,
-)
+from minutebook.features.pages.views.activity import conditions_of, ends_of, mark_of, with_subjects
+from minutebook.record.caller import Caller
+from minutebook.record.errors import MinutebookError
+from minutebook.record.records import Entry, Record
 
 EVERY = 1.0
 """Seconds between two looks at where the trails end, whoever watches."""

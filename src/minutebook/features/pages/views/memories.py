@@ -6,14 +6,6 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
-from minutebook.domain.listed import LinkedMemory
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import Memory, Status, Version
-from minutebook.domain.rights.redaction import redacted_for
-from minutebook.domain.writing.drafts import Draft
-from minutebook.domain.writing.validity import holds_at
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.differences import Stretch, differences
@@ -21,8 +13,16 @@ from minutebook.features.pages.frame.markup import visible
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.wording import trouble_of
-from minutebook.screening.secrets import KINDS
-from minutebook.services.search.hit_notes import NO_NOTES
+from minutebook.memory.screening.secrets import KINDS
+from minutebook.memory.search.hit_notes import NO_NOTES
+from minutebook.record.caller import Caller, in_call
+from minutebook.record.errors import Conflict, InvalidInput, MinutebookError
+from minutebook.record.listed import LinkedMemory
+from minutebook.record.reason import must_be_one_of
+from minutebook.record.records import Memory, Status, Version
+from minutebook.record.rights.redaction import redacted_for
+from minutebook.record.writing.drafts import Draft
+from minutebook.record.writing.validity import holds_at
 
 VERSIONS = 10
 """Versions that are shown with what they changed; of earlier ones the date alone."""

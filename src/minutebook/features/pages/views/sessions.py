@@ -8,15 +8,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import NotFound
-from minutebook.domain.records import Summary, Turn
-from minutebook.domain.writing.turns import Session
 from minutebook.features.pages.explained import EXCERPT
 from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.views.find import offset
-from minutebook.search.excerpt import excerpt, sought_terms
+from minutebook.record.caller import Caller
+from minutebook.record.errors import NotFound
+from minutebook.record.records import Summary, Turn
+from minutebook.record.writing.turns import Session
+from minutebook.text.excerpt import excerpt, sought_terms
 
 LISTED = 20
 """Sessions on a page of the list."""

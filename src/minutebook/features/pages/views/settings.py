@@ -5,17 +5,17 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, Refused
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.policy import Policy
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import MemoryType, Role, ScopeLevel
-from minutebook.domain.writing import decision_drafts
 from minutebook.features.pages.frame.catalogue import LANGUAGES, Later, later, texts_beside
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.register import parts
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, Refused
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.policy import Policy
+from minutebook.record.reason import must_be_one_of
+from minutebook.record.records import MemoryType, Role, ScopeLevel
+from minutebook.record.writing import decision_drafts
 
 RULES_SHOWN = 5
 """Rules of each type that are shown; a link leads to all of them."""

@@ -2,13 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from minutebook.domain.caller import anywhere
-from minutebook.domain.day import DaySpan, DayTopic
-from minutebook.domain.errors import InvalidInput
+from minutebook.ask.day import report
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import parts
-from minutebook.operations.day import report
+from minutebook.record.caller import anywhere
+from minutebook.record.day import DaySpan, DayTopic
+from minutebook.record.errors import InvalidInput
 
 SHOWN = 40
 """Events of a topic that are shown."""

@@ -9,7 +9,7 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from minutebook.language.dates import MONTHS, WEEKDAYS
+from minutebook.text.dates import MONTHS, WEEKDAYS
 
 _A_DAY = "|".join(sorted(WEEKDAYS, key=len, reverse=True))
 _A_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from minutebook.domain.ids import id_of
-from minutebook.search.text import is_stop_term, word_terms, words
+from minutebook.record.ids import id_of
+from minutebook.text.words import is_stop_term, word_terms, words
 
 MERGES = "merges"
 """The field of a memory's metadata that names the memories it words together."""

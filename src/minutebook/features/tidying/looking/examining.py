@@ -5,8 +5,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 
 from minutebook.app import App
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import (
+from minutebook.features.citations.cited import CitationVerdict
+from minutebook.features.citations.telling import shown
+from minutebook.features.tidying.findings import Subject, Suggestion, Topic, suggestion_id
+from minutebook.features.tidying.judging.times import end_of
+from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
+from minutebook.features.tidying.looking.notes import Comparison, PairVerdict, compare
+from minutebook.memory.access.visibility import everything_in
+from minutebook.record.errors import InvalidInput
+from minutebook.record.records import (
     CLASSES,
     SYSTEM_ORGANIZATION,
     Decision,
@@ -17,16 +24,9 @@ from minutebook.domain.records import (
     Summary,
     Version,
 )
-from minutebook.domain.writing.validity import holds_at
-from minutebook.features.citations.cited import CitationVerdict
-from minutebook.features.citations.telling import shown
-from minutebook.features.tidying.findings import Subject, Suggestion, Topic, suggestion_id
-from minutebook.features.tidying.judging.times import end_of
-from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
-from minutebook.features.tidying.looking.notes import Comparison, PairVerdict, compare
-from minutebook.language.revisions import DatedText
-from minutebook.search.text import MAX_QUERY, check_query, parse_query
-from minutebook.services.access.visibility import everything_in
+from minutebook.record.writing.validity import holds_at
+from minutebook.text.revisions import DatedText
+from minutebook.text.words import MAX_QUERY, check_query, parse_query
 
 LOOKED_AT = 5
 """Memories with the same words that are compared where there is no model."""

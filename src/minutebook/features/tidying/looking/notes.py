@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from minutebook.language.comparing import Alignment, align, is_exchangeable, whole_signs
-from minutebook.language.revisions import NETS, DatedText, net_of
-from minutebook.language.statements import Spell, whole_of
-from minutebook.search.text import languages_of
+from minutebook.text.comparing import Alignment, align, is_exchangeable, whole_signs
+from minutebook.text.revisions import NETS, DatedText, net_of
+from minutebook.text.statements import Spell, whole_of
+from minutebook.text.words import languages_of
 
 LEAST_SAME, LEAST_OTHERWISE = 0.5, 0.7
 """The chances from which on two whole texts say the same, or one says otherwise."""

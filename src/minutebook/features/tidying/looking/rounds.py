@@ -6,12 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from minutebook.app import App
-from minutebook.domain import policy
-from minutebook.domain.caller import Caller, anywhere, in_call
-from minutebook.domain.errors import WorkSpent
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import CLASSES, Kind, Memory, Role
-from minutebook.domain.writing.validity import holds_at
 from minutebook.features.citations.citing import CITING
 from minutebook.features.citations.following import Followed, Follower, noted_at_end
 from minutebook.features.tidying.findings import State, Suggestion, Topic, parse_rules
@@ -25,7 +19,13 @@ from minutebook.features.tidying.looking.examining import (
 from minutebook.features.tidying.looking.state import FOLLOWER, interval, tended
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.settings import TidyingSettings
-from minutebook.services.jobs import Job
+from minutebook.memory.jobs import Job
+from minutebook.record import policy
+from minutebook.record.caller import Caller, anywhere, in_call
+from minutebook.record.errors import WorkSpent
+from minutebook.record.reason import count_of
+from minutebook.record.records import CLASSES, Kind, Memory, Role
+from minutebook.record.writing.validity import holds_at
 from minutebook.store.values import Change
 
 log = logging.getLogger(__name__)

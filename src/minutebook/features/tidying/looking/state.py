@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 
 from minutebook.app import App
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller, Note, anywhere
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.reason import count_of
-from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
 from minutebook.features.citations.following import noted_at_end
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.settings import TidyingSettings
-from minutebook.services.access.visibility import Records, View
+from minutebook.memory.access.visibility import Records, View
+from minutebook.record.caller import Caller, Note, anywhere
+from minutebook.record.instants import rfc3339
+from minutebook.record.reason import count_of
+from minutebook.record.records import CLASSES, SYSTEM_ORGANIZATION, Record
 
 BATCH = 200
 

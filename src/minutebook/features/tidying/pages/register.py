@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.domain.day import DaySpan
-from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.records import Status
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import MenuEntry, Pages
 from minutebook.features.tidying.findings import WAITING
 from minutebook.features.tidying.pages import review
 from minutebook.features.tidying.review import Review
+from minutebook.record.caller import Caller
+from minutebook.record.day import DaySpan
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.records import Status
 
 OF_TODAY = 3
 """Items that stand on the first page."""

@@ -6,12 +6,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.policy import may_settle, may_write_to
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import Memory
-from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.pages.frame.catalogue import later_number_of
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.differences import differences
@@ -24,8 +18,14 @@ from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.pages import suggestions
 from minutebook.features.tidying.review import MEMORIES, Item, Review
 from minutebook.features.undo.undo import Undo
-from minutebook.screening.instructions import marks_of
-from minutebook.services.screening import masked_fields
+from minutebook.memory.record_screening import masked_fields
+from minutebook.memory.screening.instructions import marks_of
+from minutebook.record.caller import Caller
+from minutebook.record.errors import InvalidInput, MinutebookError
+from minutebook.record.policy import may_settle, may_write_to
+from minutebook.record.reason import must_be_one_of
+from minutebook.record.records import Memory
+from minutebook.record.rights.redaction import redacted_for
 
 LISTED = 20
 """Memories and proposals on a page: a form has some 50 fields at most."""

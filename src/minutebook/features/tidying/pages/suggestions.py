@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from minutebook.domain.records import Decision, Proposal, Record, Summary, TextRecord
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.records import address_of, name_of
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.review import Item
+from minutebook.record.records import Decision, Proposal, Record, Summary, TextRecord
 
 LOOKED_AT = 400
 """Changes that are looked at while a person waits for the page."""

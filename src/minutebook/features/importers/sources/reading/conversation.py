@@ -10,16 +10,16 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from minutebook.domain.writing.source_drafts import (
+from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.reading.values import instant_of
+from minutebook.record.writing.source_drafts import (
     Found,
     GoneTurn,
     SourcePlace,
     TurnDraft,
     UnreadPart,
 )
-from minutebook.domain.writing.turns import LONGEST_SESSION, RECAP
-from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.values import instant_of
+from minutebook.record.writing.turns import LONGEST_SESSION, RECAP
 
 LONGEST_PIECE = 4_000
 """Characters kept of what a tool was asked, and of what it answered; the rest is files and output."""

@@ -9,16 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
-from minutebook.disk.sealed_lines import open_plain
-from minutebook.domain.control_characters import cleaned
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import cause_of
-from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
-from minutebook.features.importers.sources.reading.damaged import (
-    DECODER,
-    JsonValue,
-    values_in,
-)
+from minutebook.features.importers.sources.reading.damaged import DECODER, JsonValue, values_in
+from minutebook.record.control_characters import cleaned
+from minutebook.record.errors import InvalidInput
+from minutebook.record.reason import cause_of
+from minutebook.record.writing.source_drafts import SourcePlace, UnreadPart
+from minutebook.store.disk.sealed_lines import open_plain
 
 LONGEST_LINE = 16 * 2**20
 """Bytes of a line; a longer one is left out without being held."""

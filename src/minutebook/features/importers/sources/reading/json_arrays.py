@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
-from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, opened
+from minutebook.record.writing.source_drafts import SourcePlace, UnreadPart
 
 LARGEST_ELEMENT = 64 * 2**20
 """Characters of an element; the rest of an array with a larger one is left out."""

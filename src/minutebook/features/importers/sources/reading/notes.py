@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, UnreadPart
 from minutebook.features.archives.notes import front_matter
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.record.records import MemoryType
+from minutebook.record.writing.source_drafts import MemoryDraft, SourcePlace, UnreadPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from minutebook.domain.control_characters import cleaned
-from minutebook.domain.writing.source_drafts import (
+from minutebook.record.control_characters import cleaned
+from minutebook.record.writing.source_drafts import (
     EntityDraft,
     RelationDraft,
     SourcePlace,

@@ -1,0 +1,87 @@
+"""Operations on the store as a whole: how it is, how much it holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from minutebook.ask.operation import operation
+from minutebook.record.caller import Caller, FolderScope
+from minutebook.record.records import Kind
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """The model, how it is if somebody asked for it, and how much waits to be embedded."""
+
+    name: str
+    dimensions: int
+    state: str | None
+    reason: str
+    to_embed: int
+    seconds_to_embed: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """The state of a store: its counts, its size, its model."""
+
+    place: str
+    placement: Mapping[str, object] | None
+    held: Mapping[Kind, int]
+    policy: str
+    model: ModelState
+    to_analyse: int
+    size: int
+    token_states: Mapping[Kind, int]
+
+
+@operation()
+def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
+    """Tell how the store is."""
+    placement, embedding = app.database.placement(), app.embedding
+    to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)
+    return StoreState(
+        place=app.database.place,
+        placement=None if placement is None else asdict(placement),
+        held=dict(app.overview.counts(caller, kinds)),
+        policy=str(app.rules()),
+        model=ModelState(
+            embedding.model.name,
+            embedding.model.dimensions,
+            embedding.state if embedding.is_started else None,
+            embedding.reason if embedding.is_started else "",
+            to_embed,
+            app.embeddings.remaining(to_embed),
+        ),
+        to_analyse=app.database.to_analyse(),
+        size=app.database.size(),
+        token_states=dict(app.overview.token_states(caller)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCounts:
+    """The counts by kind: of no repository, shown to people in a folder, and in all."""
+
+    of_no_repository: Mapping[Kind, int]
+    shown_here: Mapping[Kind, int]
+    in_all: Mapping[Kind, int]
+
+
+@operation()
+def kept_for(
+    app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope
+) -> RecordCounts:
+    """Count the records of some kinds, as seen from a folder."""
+    return RecordCounts(
+        *(
+            dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
+            for scope in (FolderScope(), folder, caller.folder_scope)
+        )
+    )
+
+
+OPERATIONS = (status, kept_for)

@@ -1,0 +1,90 @@
+"""Which engine do the settings name? A file in the data directory, or a database on a server."""
+
+from pathlib import Path
+
+from minutebook.config import Settings
+from minutebook.config.subjects import scheme_of
+from minutebook.feature import engines, loaded
+from minutebook.record.errors import InvalidInput
+from minutebook.store.disk.keys import place_of
+from minutebook.store.file_locks import FileLocks
+from minutebook.store.leases import LeaseLocks
+from minutebook.store.named_locks import NamedLocks
+from minutebook.store.protocol import Tended
+from minutebook.store.sql.transfer import being_filled
+from minutebook.store.sqlite import SqliteStore, missing_database
+
+WRITER_WAIT = 30.0
+"""Seconds to wait for another process that is writing."""
+
+
+def open_store(settings: Settings, *, or_reads: bool = False) -> Tended:
+    """Open the store of these settings, on a server or in the data directory; make it if it is missing.
+
+    With `or_reads` a file that cannot be written is opened to be read.
+
+    Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
+    server's store needs is not installed.
+    """
+    if settings.store is not None:
+        return store_at(settings, settings.store)
+    return file_store(settings, or_reads=or_reads)
+
+
+def file_store(
+    settings: Settings, *, receives: bool = False, or_reads: bool = False
+) -> SqliteStore:
+    """Open the store in the data directory; one that `receives` may be begun beside old ledgers.
+
+    Raises StoreError if a move into an empty directory was cut short, and this does not go on with it.
+    """
+    if not receives and moving_mark(settings).exists():
+        raise being_filled(str(settings.database))
+    return SqliteStore(
+        settings.database,
+        durability=settings.durability,
+        writer_wait=WRITER_WAIT,
+        beside=() if receives else _beside(settings),
+        receives=receives,
+        keys=place_of(settings.key),
+        or_reads=or_reads,
+    )
+
+
+def moving_mark(settings: Settings) -> Path:
+    """Return the file that says that records are being moved into a data directory that held no store."""
+    return settings.home / ".moving"
+
+
+def locks_of(settings: Settings, store: Tended) -> NamedLocks:
+    """Return the locks by name of all that share a store: on a server in it, else in files beside it."""
+    return (
+        FileLocks(settings.claims)
+        if store.database.leases is None
+        else LeaseLocks(store.database.leases)
+    )
+
+
+def check_not_lost(settings: Settings) -> None:
+    """Raise StoreLost if there is no database, or an empty one, where a store was kept in a file."""
+    if settings.store is None:
+        missing_database.check_not_lost(settings.database, _beside(settings))
+
+
+def store_at(settings: Settings, address: str, *, receives: bool = False) -> Tended:
+    """Open the store at an address, by the engine of its scheme. Raises InvalidInput, StoreError."""
+    feature, name = engines()[scheme_of(address)]
+    try:
+        opened = feature.load(name)
+    except ImportError as error:
+        # What most do without is not installed for all.
+        raise InvalidInput(
+            "store", "needs `pip install minutebook[server]` ({error})", error=error
+        ) from error
+    store: Tended = opened(settings, address, receives=receives)
+    return store
+
+
+def _beside(settings: Settings) -> tuple[Path, ...]:
+    """Return the files in a data directory that exist only if there was a store."""
+    return tuple(path for beside in loaded("beside") for path in beside(settings))

@@ -1,1 +1,0 @@
-"""Compare statements: whether a later one revises an earlier one. Pure."""

@@ -1,0 +1,233 @@
+"""Memories that say nearly the same as another, or the opposite: told, never merged or dropped."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from minutebook.memory.access.visibility import Clock, Records, Seen, View
+from minutebook.memory.embeddings import Embeddings
+from minutebook.record.caller import Caller, Note
+from minutebook.record.records import Memory
+from minutebook.text.late_interaction import likeness, whole
+from minutebook.text.revisions import DatedText, revisions
+
+LEAST_LIKENESS = 0.55
+"""From here on two memories are likely to be about the same; docs/decisions/0028-near-duplicates.md."""
+
+LEAST_COSINE = 0.82
+"""What is farther is not compared token by token: paraphrases start at 0.95."""
+
+LEAST_RELATED = 0.7
+"""What is farther is not looked at for what the memory revises: 98 of 100 revisions are nearer, and 5 of 100 unrelated notes."""
+
+LEAST_ABOUT = 0.45
+"""From here on two memories may be about the same: of 634 pairs of neighbours among strangers the most alike have 0.41."""
+
+LOOKED_AT = 5
+"""How many of the nearest by cosine are compared token by token."""
+
+NAMED = 3
+"""How many are named beside a write."""
+
+_EXCERPT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A memory that is like another, and how much, in [0, 1]."""
+
+    memory: Memory
+    likeness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two memories that hold now and are like one another, the newer first, and how much, in [0, 1]."""
+
+    newer: Memory
+    older: Memory
+    likeness: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """A memory with its token states, and those of the memories nearest to it in a view, with their cosines, by id."""
+
+    view: View
+    memory: Memory
+    own: bytes
+    states: Mapping[str, bytes]
+    cosines: Mapping[str, float]
+
+
+class SimilarMemories:
+    """Finds memories that are like another. Without a model, or its token states, it finds none."""
+
+    def __init__(self, store: Records, embeddings: Embeddings, clock: Clock) -> None:
+        self._store = store
+        self._embeddings = embeddings
+        self._clock = clock
+
+    def note(self, caller: Caller, memory: Memory) -> None:
+        """Note in the call which memories the one just written is like, and which it perhaps revises."""
+        view = self._view(caller, memory)
+        near = None if view is None else self._near(view, memory)
+        if near is None:
+            return
+        alike = {
+            each.memory.id: each
+            for each in list(_alike(near, LEAST_LIKENESS, LEAST_COSINE))[:NAMED]
+        }
+        revised = self._revised(near)
+        found = {each.id: each for each in (*revised, *(each.memory for each in alike.values()))}
+        if not found:
+            return
+        facts = [
+            {
+                "id": each.id,
+                "uuid": each.uuid,
+                "text": _excerpt(each),
+                "likeness": round(alike[each.id].likeness, 3) if each.id in alike else None,
+                "revised": each in revised,
+            }
+            for each in found.values()
+        ]
+        listed = "; ".join(f"{each.id} “{_excerpt(each)}”" for each in found.values())
+        says = "It perhaps revises" if revised else "It may repeat or contradict"
+        text = f"Kept. {says} what is kept already: {listed}. Supersede or link what it replaces."
+        caller.call.notes["similar"] = Note({"of": memory.id, "memories": facts}, text)
+
+    def like(self, caller: Caller, memory: Memory) -> list[Similar]:
+        """Find the memories that hold now and are like one, the most alike first.
+
+        Those that it is linked to are left out: someone has said already how they belong together.
+        """
+        view = self._view(caller, memory)
+        return [] if view is None else list(self._like(view, memory))
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether there is a model that keeps token states, by which texts are compared."""
+        return bool(self._embeddings.space_of(Memory).states)
+
+    def beside(self, view: View, memory: Memory) -> list[Memory]:
+        """Find the memories in a view of the memory's organization that are about the same, as far as can be told.
+
+        Those that it is linked to are left out. What each says beside the other is for `text.revisions` to tell.
+        """
+        near = self._near(view, memory)
+        found = () if near is None else _alike(near, LEAST_ABOUT, LEAST_RELATED)
+        return [each.memory for each in found]
+
+    def states_of(self, memories: Sequence[Memory]) -> dict[tuple[str, str], bytes]:
+        """Return the token states of memories that have any, by organization and id."""
+        return self._embeddings.states_of(memories)
+
+    def pairs(self, caller: Caller, limit: int, offset: int = 0) -> tuple[list[Pair], int]:
+        """Look through a page of the memories that hold now, newest first, for pairs of similar ones.
+
+        Return the pairs, the most alike first, and how many memories were looked at.
+        """
+        seen = self._seen(caller)
+        views = {each.organization: each for each in seen}
+        looked_at = seen.page(Memory, "-ingestion_time", limit, offset)
+        found: dict[frozenset[str], Pair] = {}
+        for memory in looked_at:
+            for similar in self._like(views[memory.organization], memory):
+                ends = sorted((memory, similar.memory), key=lambda each: each.ingestion_time)
+                key = frozenset((memory.id, similar.memory.id))
+                found.setdefault(key, Pair(ends[1], ends[0], similar.likeness))
+        pairs = sorted(found.values(), key=lambda each: (-each.likeness, each.newer.id))
+        return pairs, len(looked_at)
+
+    def clusters(self, caller: Caller) -> list[list[Memory]]:
+        """Group the memories that hold now by likeness, over others if need be; largest group first."""
+        groups: list[list[Memory]] = []
+        for view in self._seen(caller):
+            memories = view.find(Memory)
+            group_of = {each.id: [each] for each in memories}
+            for number, memory in enumerate(memories):
+                caller.call.progress(number / len(memories), memory.text)
+                for similar in self._like(view, memory):
+                    ours, theirs = group_of[memory.id], group_of.get(similar.memory.id)
+                    if theirs is not None and theirs is not ours:
+                        ours += theirs
+                        group_of |= dict.fromkeys((each.id for each in theirs), ours)
+            distinct = {id(group): group for group in group_of.values() if len(group) > 1}
+            groups += [sorted(group, key=lambda each: each.id) for group in distinct.values()]
+        return sorted(groups, key=lambda group: (-len(group), group[0].id))
+
+    def _like(self, view: View, memory: Memory) -> Iterator[Similar]:
+        near = self._near(view, memory)
+        return iter(()) if near is None else _alike(near, LEAST_LIKENESS, LEAST_COSINE)
+
+    def _near(self, view: View, memory: Memory) -> _Near | None:
+        """Read the token states of a memory and of those nearest to it, but for those that it is linked to."""
+        stored = self._store.vectors(memory)
+        space = self._embeddings.space_of(Memory)
+        if stored is None or stored[0] != space or not space.states:
+            return None
+        nearest = view.nearest(Memory, space, stored[1][0], LOOKED_AT + 1)
+        near = {
+            each.id: each.score
+            for each in nearest
+            if each.score >= LEAST_RELATED and each.id != memory.id
+        }
+        if not near:
+            return None
+        for edge in view.edges([memory.id]):
+            near.pop(edge.source, None)
+            near.pop(edge.target, None)
+        kept = self._embeddings.token_states(Memory, view.organization, [memory.id, *near])
+        states = whole(kept)
+        own = states.pop(memory.id, None)
+        return None if own is None else _Near(view, memory, own, states, near)
+
+    def _revised(self, near: _Near) -> list[Memory]:
+        """Return those that the memory perhaps revises."""
+        others = near.view.where(ids=frozenset(near.states)).find(Memory)
+        candidates = [
+            DatedText(near.memory.text, near.memory.updated_at, near.own),
+            *(DatedText(each.text, each.event_time, near.states[each.id]) for each in others),
+        ]
+        found = revisions(candidates, self._embeddings.spell)
+        return [others[old - 1] for old, by in sorted(found.items()) if old and by.newer == 0]
+
+    def _seen(self, caller: Caller) -> Seen:
+        return self._store.seen_by(caller).where(valid_at=self._clock())
+
+    def _view(self, caller: Caller, memory: Memory) -> View | None:
+        return self._seen(caller).of(memory.organization)
+
+
+def _alike(near: _Near, least: float, least_cosine: float) -> Iterator[Similar]:
+    """Yield those that are at least so alike, the most alike first."""
+    compared = {id for id in near.states if near.cosines[id] >= least_cosine}
+    alike = sorted((-likeness(near.own, near.states[id]), id) for id in compared)
+    for negative, id in alike:
+        if -negative < least:
+            return
+        if (other := near.view.get(Memory, id)) is not None:
+            yield Similar(other, -negative)
+
+
+def _excerpt(memory: Memory) -> str:
+    text = " ".join(memory.text.split())
+    return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+
+
+def resembling(caller: Caller, by: str) -> dict[str, object]:
+    """Return the part of an answer on memories similar to the one just written: `similar`, or nothing.
+
+    `by` names the id that it shows: `id` or `uuid`.
+    """
+    note = caller.call.notes.get("similar")
+    if note is None:
+        return {}
+    memories = note.facts["memories"]
+    assert isinstance(memories, list)
+    return {
+        "similar": [
+            {"id": each[by], "text": each["text"], **({"revised": True} if each["revised"] else {})}
+            for each in memories
+        ]
+    }

@@ -1,0 +1,123 @@
+"""How every change of a memory is made: judged, embedded outside any lock, then kept whole."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from minutebook.memory.embeddings import TextEmbedding
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.memory.knowledge.mentions import Mentions
+from minutebook.memory.record_writer import RecordWriter
+from minutebook.record.caller import Caller, Note
+from minutebook.record.records import Kind, Memory, Version
+
+Embed = Callable[[str], TextEmbedding | None]
+"""Gives what is kept of an embedded text; None where it is to follow later."""
+
+AT_ONCE = 20_000
+"""Bytes of text that are embedded before a call returns, some two seconds of work; what is more follows soon."""
+
+_LATER = (
+    "found by words at once, and by meaning when the background has embedded it; only then "
+    "`minutebook list --alike` can tell what it repeats."
+)
+
+Rule = Callable[[Memory], Memory]
+"""Judges a change and gives the memory as it will be."""
+
+
+UPDATE = "update"
+"""The act that gives fields new values."""
+
+
+class MemoryWriter(RecordWriter[Memory]):
+    """Writes memories, with version and mentions."""
+
+    def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
+        super().__init__(infrastructure)
+        self._mentions = mentions
+
+    def embed_for(self, caller: Caller) -> Embed:
+        """Return the function that embeds a caller's texts, up to AT_ONCE bytes of them; it raises EmbeddingNotReady.
+
+        It leaves the others to the background, and notes in the call that these are found by words until then.
+        """
+        room, left = AT_ONCE, 0
+
+        def embed(text: str) -> TextEmbedding | None:
+            nonlocal room, left
+            room -= len(text.encode("utf-8", "surrogatepass"))
+            if room >= 0:
+                return self._embeddings.embed_passage(text, caller.call.progress)
+            if self._embeddings.is_expected:
+                left += 1
+                caller.call.notes["meaning"] = _note_of_later(left)
+            return None
+
+        return embed
+
+    def put(self, caller: Caller, memory: Memory, embedding: TextEmbedding | None) -> None:
+        """Put a memory with a new text; call inside the transaction of the act."""
+        super().put(caller, memory, embedding)
+        self._store.put(
+            Version(
+                organization=memory.organization,
+                id=version_id(memory.id, memory.version),
+                memory=memory.id,
+                number=memory.version,
+                content=memory.content,
+                title=memory.title,
+                changed_by=caller.name,
+                changed_at=memory.updated_at,
+                request=caller.call.request,
+                origin=caller.call.origin,
+            )
+        )
+        self._mentions.note(memory)
+
+    def change(
+        self,
+        caller: Caller,
+        act: str,
+        find: Callable[[], Memory],
+        rule: Rule,
+        embed: Embed | None = None,
+    ) -> Memory:
+        """Change a memory by a rule; a new text makes a new version and new vectors.
+
+        `find` gives the memory, or raises; it is asked again inside the transaction, since others
+        may have changed the memory while its new text was embedded. An update to what is there
+        leaves nothing; the governance contract has each act on the trail.
+        """
+        earlier = find()
+        subject = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
+        with self._trail.audit_refusals(*subject):
+            text = self.screened(caller, rule(earlier), earlier).text
+        embedding = None if text == earlier.text else (embed or self.embed_for(caller))(text)
+        with self._trail.audited(*subject) as audit:
+            current = find()
+            changed = self.screened(caller, rule(current), current)
+            audit.check(current, changed)
+            if changed == current and act == UPDATE and not caller.governed:
+                audit.changes_nothing()
+                return current
+            if changed.text == current.text:
+                self._store.put(changed)
+            else:
+                changed = replace(changed, version=current.version + 1)
+                self.put(caller, changed, embedding if changed.text == text else None)
+            audit.changes(current.text, changed.text)
+        self.announce(() if changed.text == earlier.text else (embedding,))
+        return changed
+
+
+def _note_of_later(texts: int) -> Note:
+    """Return the note on texts that a call is too short to embed."""
+    facts = {"state": "ready", "pending": texts}
+    if texts == 1:
+        return Note(facts, f"Long, so it is {_LATER}")
+    return Note(facts, f"{texts:,} of these texts, which are long together, are {_LATER}")
+
+
+def version_id(memory: str, number: int) -> str:
+    """Return the id of a version of a memory."""
+    return f"{memory}.{number}"

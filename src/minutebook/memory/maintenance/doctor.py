@@ -1,0 +1,156 @@
+"""Examine records and the data derived from them; rebuild the derived data."""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutebook.memory.access.audit import EVERYTHING, Trail
+from minutebook.memory.jobs import JobRun
+from minutebook.memory.knowledge.mentions import Mentions
+from minutebook.model.service import Embedding
+from minutebook.record.caller import Caller
+from minutebook.record.errors import StoreDamaged
+from minutebook.record.filters import default_organization
+from minutebook.record.records import Kind
+from minutebook.store.disk.room import is_almost_full, no_room_in
+from minutebook.store.protocol import Tended
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault and its remedy; `is_damage` if the database itself cannot be read."""
+
+    finding: str
+    remedy: str
+    is_damage: bool = False
+
+
+ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A part of the store that is examined: its name, such as "The ledger", and the check."""
+
+    part: str
+    look: Callable[[], Iterable[Finding]]
+
+
+class Doctor:
+    """Examines a store, the model, and the parts that features check."""
+
+    def __init__(
+        self,
+        store: Tended,
+        trail: Trail,
+        embedding: Embedding,
+        mentions: Mentions,
+        checks: Iterable[Check] = (),
+        repairs: Iterable[Callable[[Caller], None]] = (),
+        *,
+        home: Path,
+        failing: Callable[[], Iterable[JobRun]] = tuple,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._embedding = embedding
+        self._mentions = mentions
+        self._repairs = tuple(repairs)
+        self._failing = failing
+        self._checks = (
+            Check("The store", lambda: _of_store(store)),
+            Check("The disk", lambda: _of_disk(store, home)),
+            *checks,
+        )
+
+    def examine(self) -> list[Finding]:
+        """Find damage in the store and in the data of features, a model that fails to load, jobs that fail.
+
+        A part too damaged to be read is a finding; the rest is examined all the same.
+        """
+        findings = [finding for check in self._checks for finding in self._examined(check)]
+        return [*findings, *_of_jobs(self._failing(), findings), *_of_model(self._embedding)]
+
+    def mend(self, caller: Caller) -> None:
+        """Rebuild every index, the mentions and the derived data of features, and enter it in the trail.
+
+        Raises StoreDamaged if the records are not whole.
+        """
+        self._store.upkeep.rebuild()
+        self._mentions.rebuild()
+        for repair in self._repairs:
+            repair(caller)
+        home = default_organization(caller)
+        self._trail.log(caller, home, "rebuild", Kind.HEAD, [EVERYTHING])
+
+    def _examined(self, check: Check) -> list[Finding]:
+        try:
+            return list(check.look())
+        except StoreDamaged as error:
+            finding = f"{check.part} cannot be read: {error.what}"
+            return [Finding(finding, _repair(self._store), is_damage=True)]
+
+
+def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:
+    """Return the losses of a damaged database, and the backups that bring them back."""
+    findings = [Finding(sentence, "", is_damage=True) for sentence in sentences]
+    if not backups:
+        finding = "No backup of this store was found in its data directory or where one was made"
+        remedy = (
+            "`minutebook restore BACKUP --replace` brings one back that you kept elsewhere; "
+            "`minutebook doctor --start-anew` puts the database aside and begins an empty store"
+        )
+        return [*findings, Finding(finding, remedy)]
+    others = "".join(f"; an earlier one is {path}" for path in backups[1:])
+    remedy = f"run `minutebook restore {shlex.quote(str(backups[0]))} --replace`{others}"
+    return [*findings, Finding("A backup holds what there was when it was made", remedy)]
+
+
+def _repair(store: Tended) -> str:
+    return f"run `minutebook doctor --repair`; if it stays, {store.database.recovery}"
+
+
+def _of_store(store: Tended) -> list[Finding]:
+    repair = _repair(store)
+    findings = [
+        Finding(sentence, repair, is_damage="is damaged" in sentence)
+        for sentence in store.upkeep.check()
+    ]
+    waiting = store.upkeep.to_analyse()
+    findings += [Finding(sentence, remedy) for sentence, remedy in store.database.file_faults()]
+    if waiting:
+        sentence = f"Some texts are still being analysed anew for search by words: {waiting:,}."
+        findings.append(Finding(sentence, ANALYSE))
+    return findings
+
+
+def _of_disk(store: Tended, home: Path) -> Iterator[Finding]:
+    """Yield why nothing can be kept, in the store or in the data directory, or that the disk is almost full."""
+    remedy = "make room there, or let this user write there; until then nothing is kept"
+    error = store.database.why_unwritable()
+    if error is not None and not isinstance(error, StoreDamaged):
+        yield Finding(f"The store cannot be written: {error}.", remedy)
+    elif (cause := no_room_in(home)) is not None:
+        yield Finding(f"The data directory cannot be written: {home}: {cause}.", remedy)
+    elif is_almost_full(home):
+        yield Finding(f"The disk of {home} is almost full.", remedy)
+
+
+def _of_jobs(failing: Iterable[JobRun], known: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the jobs that fail, but for those of which a part of the store said why itself."""
+    said = [each.finding for each in known]
+    for run in failing:
+        if not any(run.reason.partition(": ")[2] in each for each in said):
+            remedy = "mend that; it is tried again by a daemon or server, whose log says more"
+            yield Finding(f"At {run.failed[:16]} UTC {run.reason}.", remedy)
+
+
+def _of_model(model: Embedding) -> list[Finding]:
+    if model.state == "error" and not model.is_off:
+        remedy = "mend that, or name another model by the setting `embedder`"
+        return [Finding(f"Search by meaning is off: {model.reason}", remedy)]
+    if (damage := model.damage()) is not None:
+        reason = f"Search by meaning may find the wrong records: {damage}"
+        return [Finding(reason, "reinstall minutebook")]
+    return []

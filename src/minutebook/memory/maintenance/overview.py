@@ -1,0 +1,122 @@
+"""How much is kept, and forgetting all of it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from uuid import UUID
+
+from minutebook.memory.access.audit import EVERYTHING, AuditDraft
+from minutebook.memory.access.visibility import View
+from minutebook.memory.embeddings import IN_ORDER
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.memory.knowledge.supersession import Supersession
+from minutebook.memory.reset import Removal, Reset
+from minutebook.record import policy
+from minutebook.record.caller import Caller
+from minutebook.record.filters import MemoryQuery
+from minutebook.record.origin import answers_for
+from minutebook.record.policy import Policy
+from minutebook.record.records import CLASSES, SYSTEM_ORGANIZATION, Entity, Kind, Memory, Relation
+
+
+class Overview:
+    """The use cases around the whole store."""
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        supersession: Supersession,
+        removals: Iterable[Removal] = (),
+    ) -> None:
+        self._embeddings = infrastructure.embeddings
+        self._store = infrastructure.records
+        self._trail = infrastructure.trail
+        self._supersession = supersession
+        self._removals = tuple(removals)
+        self._rules = infrastructure.rules
+
+    def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
+        """Count the records of some kinds that the caller may see."""
+        seen = self._store.seen_by(caller)
+        return Counter({kind: seen.count(CLASSES[kind]) for kind in kinds})
+
+    def memories(self, caller: Caller, query: MemoryQuery) -> int:
+        """Count the memories that the caller may see and that a query selects."""
+        return self._store.seen_by(caller).matching(query).count(Memory)
+
+    def organization_with(self, caller: Caller, id: UUID) -> str:
+        """Return the organization with a UUID."""
+        return self._store.organization_with(caller, id)
+
+    def to_embed(self, caller: Caller) -> int:
+        """Count the texts that the caller may see and that wait to be embedded."""
+        return sum(
+            self._embeddings.pending(of, view)
+            for of in IN_ORDER
+            for view in self._store.seen_by(caller)
+        )
+
+    def token_states(self, caller: Caller) -> Counter[Kind]:
+        """Sum the bytes of token states, by kind, in the organizations that the caller may see."""
+        names, size = self._store.seen_by(caller).organizations, self._store.states_size
+        return Counter({of.kind: sum(size(of, name) for name in names) for of in IN_ORDER})
+
+    def sequences(self, caller: Caller) -> dict[str, int]:
+        """Tell how far the changes have come in each organization the caller may see."""
+        names = self._store.seen_by(caller).organizations
+        return {name: self._store.sequence(name) for name in names}
+
+    def reset(self, caller: Caller) -> Reset:
+        """Remove every memory, entity and relation that the caller may, and the data of features; audit entries stay.
+
+        System-wide records are not touched. One transaction an organization, and some for each feature.
+        """
+        with self._trail.audit_refusals(caller, None, "reset", Kind.MEMORY, EVERYTHING):
+            policy.check_may_act(caller, "reset")
+        done = Reset(Counter())
+        for view in self._store.seen_by(caller):
+            if view.organization != SYSTEM_ORGANIZATION:
+                done += self._reset(caller, view)
+                for removed in self._removals:
+                    done += removed(caller, view.organization)
+        return done
+
+    def _reset(self, caller: Caller, view: View) -> Reset:
+        organization, locked, others = view.organization, 0, 0
+        with self._trail.audited(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as audit:
+            audit.check()
+            rules = self._rules()
+            relations, entities, left_in_place = self._remove_graph(caller, view, audit)
+            memories, others = 0, others + left_in_place
+            for memory in view.where(with_deleted=True).find(Memory):
+                if memory.locked_by is not None or self._supersession.holder(memory) is not None:
+                    locked += 1
+                elif not audit.may(memory) or self._survives(caller, rules, memory):
+                    others += 1
+                else:
+                    self._supersession.close_gap(memory)
+                    self._store.delete(Memory, organization, memory.id)
+                    memories += 1
+        deleted = {Kind.MEMORY: memories, Kind.ENTITY: entities, Kind.RELATION: relations}
+        return Reset(Counter(deleted), locked, others)
+
+    def _survives(self, caller: Caller, rules: Policy, memory: Memory) -> bool:
+        return policy.survives_reset(caller, rules, memory) or not self._supersession.may_leave(
+            caller, memory
+        )
+
+    def _remove_graph(self, caller: Caller, view: View, audit: AuditDraft) -> tuple[int, int, int]:
+        """Remove the caller's entities and the relations that touch one.
+
+        Gives how many relations and entities went, and how many entities were left.
+        """
+        before = view.count(Relation)
+        entities = view.find(Entity)
+        gone = [
+            entity
+            for entity in entities
+            if policy.may_remove_work_of(caller, answers_for(entity.author, entity.origin))
+            and audit.may(entity)
+        ]
+        for entity in gone:
+            self._store.delete(Entity, view.organization, entity.id)
+        return before - view.count(Relation), len(gone), len(entities) - len(gone)

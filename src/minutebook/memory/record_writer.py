@@ -1,0 +1,78 @@
+"""Write a record with a text: screen it for secrets and embed it outside any lock, then put and audit it in one transaction."""
+
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
+
+from minutebook.memory.embeddings import TextEmbedding
+from minutebook.memory.infrastructure import Infrastructure
+from minutebook.memory.record_screening import R
+from minutebook.record.caller import Caller
+from minutebook.record.records import Decision, Memory, Proposal, Summary, Turn
+
+T = TypeVar("T", Memory, Decision, Proposal, Turn, Summary)
+
+EMBEDDED_AT_ONCE = 4000
+"""Characters of a text that is embedded before the call returns; a longer one follows soon."""
+
+
+def unchanged(record: T) -> T:
+    """Return the record as it is."""
+    return record
+
+
+class RecordWriter(Generic[T]):
+    """Writes records of one class: screened, then embedded, then record, embedding and entry together."""
+
+    def __init__(self, infrastructure: Infrastructure) -> None:
+        self._store = infrastructure.records
+        self._embeddings = infrastructure.embeddings
+        self._trail = infrastructure.trail
+        self._screening = infrastructure.screening
+
+    def screened(self, caller: Caller, record: R, before: R | None = None) -> R:
+        """Return a record, or the draft of one, as it may be kept, with its secrets noted or masked."""
+        return self._screening.screened(caller, record, before)
+
+    def write(self, caller: Caller, act: str, record: T, finish: Callable[[T], T] = unchanged) -> T:
+        """Screen, embed and commit a record; without vectors it is found by words until `backfill`."""
+        record = self.screened(caller, record)
+        embedding = self.embed(record.text)
+        written = self.commit(caller, act, record, embedding, finish)
+        self.announce([embedding])
+        return written
+
+    def announce(self, embeddings: Iterable[TextEmbedding | None]) -> None:
+        """Wake the background if a record that was just committed is to be embedded there."""
+        if self._embeddings.is_expected and any(each is None for each in embeddings):
+            self._embeddings.notify()
+
+    def embed(self, text: str) -> TextEmbedding | None:
+        """Return the embedding of a short text if the model is ready, else None."""
+        return self._embeddings.try_embed_passage(text) if len(text) <= EMBEDDED_AT_ONCE else None
+
+    def commit(
+        self,
+        caller: Caller,
+        act: str,
+        record: T,
+        embedding: TextEmbedding | None,
+        finish: Callable[[T], T] = unchanged,
+    ) -> T:
+        """Put a record, its embedding and its audit entry in one transaction; return the record put.
+
+        `finish` completes the record inside the transaction, or raises. Raises Refused if the caller
+        may not write there.
+        """
+        with self._trail.audited(caller, record.organization, act, record.kind, record.id) as audit:
+            audit.check(record)
+            record = finish(record)
+            earlier = self._store.kept(record)
+            self.put(caller, record, embedding)
+            audit.subject = record.id
+            audit.changes(None if earlier is None else earlier.text, record.text)
+        return record
+
+    def put(self, caller: Caller, record: T, embedding: TextEmbedding | None) -> None:
+        """Put a record with a new text, and its embedding; call inside the transaction of the act."""
+        self._store.put(record)
+        self._embeddings.put(record, embedding)

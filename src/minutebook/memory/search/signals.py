@@ -1,0 +1,571 @@
+"""Gather the scores of each signal for the records of a kind."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import nsmallest
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minutebook.memory.access.visibility import Records, View
+from minutebook.memory.embeddings import Embeddings, QueryEmbedding
+from minutebook.record.caller import Caller
+from minutebook.record.origin import Origin
+from minutebook.record.records import Memory, Summary, TextRecord, Turn
+from minutebook.store.values import R
+from minutebook.text.answerability import (
+    LIKELY,
+    POSSIBLE_ACROSS_FROM,
+    POSSIBLE_FROM,
+    Judgement,
+    judge,
+    judge_words,
+)
+from minutebook.text.calibration import (
+    CUT,
+    expectations,
+    relevance,
+    strength_of_bm25,
+    strength_of_cosine,
+    strength_of_late,
+    strength_of_words,
+)
+from minutebook.text.context import NAMED, NamedSpeakers, averaged, label_of, lifted
+from minutebook.text.coverage import coverage
+from minutebook.text.fusion import TEXT_WEIGHTS, Signal, fuse_scores
+from minutebook.text.late_interaction import whole
+from minutebook.text.words import TextQuery, languages_of, length_in_words, parse_query, words
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+"""An organization and the id of a record there: two organizations may have the same id."""
+
+Scores = dict[Key, float]
+"""A signal's score of each record that it found."""
+
+COMPARED, LEAST_COMPARED = 100, 20
+"""How many candidates are compared token by token, or word by word, read, and lifted by their context: of all sources of
+a question together, but of each selection at least the first few."""
+
+MOST_STATES = 16_000_000
+"""Bytes of token states that are compared with a question, about: 330,000 tokens, 0.15 s of processor time."""
+
+_READ_AT_ONCE = 40
+"""How many texts' token states are read before it is known how much is left to compare."""
+
+FEW, FEW_WORDS = 5, 4
+"""Up to so many records that hold every word of a question of so few come first, whatever their meaning says."""
+
+BESIDE, REACH = 0.4, 2
+"""Which part of these stand beside the best of the others in their sessions, and at most how many places away."""
+
+
+class Standing(NamedTuple):
+    """Where a record stands: its session, if known, its instant there, the label of its text, if any, and whether it was said in a talk."""
+
+    session: str | None
+    at: datetime
+    label: str | None
+    is_said: bool
+
+
+_STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
+    Memory: ("ingestion_time", "title", "content", "origin"),
+    Turn: ("at", "prompt", "thought", "session"),
+    Summary: ("at", "title", "summary"),
+}
+"""The fields of a standing, by class: instant, the first parts of the text, the one that names the session."""
+
+_SESSION = {of: names[3:] for of, names in _STANDING.items()}
+
+
+@dataclass(slots=True)
+class Signals:
+    """The scores of each signal for records; `vector` holds cosines and is None without a model.
+
+    `late` holds what late interaction says of those that it compared, `covered` which part of the question
+    those hold that were compared by words, where there is no model. `context` holds the strengths of
+    a signal once neighbours, session and speaker counted, in the place of the records' own.
+    """
+
+    vector: Scores | None
+    lexical: Scores
+    graph: Scores | None = None
+    late: Scores = field(default_factory=dict)
+    covered: Scores = field(default_factory=dict)
+    context: dict[Signal, Scores] = field(default_factory=dict)
+    said: set[Key] = field(default_factory=set)
+    """What was said in a talk, of what context lifted."""
+    with_every_word: set[Key] = field(default_factory=set)
+    """The records that hold every word and phrase of the question."""
+    unrelated: float = 0.0
+    """The cosine of unrelated texts by the model that made the vectors."""
+
+    def keys(self) -> set[Key]:
+        """Return every record that a signal found."""
+        return {*(self.vector or ()), *self.lexical, *(self.graph or ())}
+
+    def add(self, others: "Signals") -> None:
+        """Add the signals of other records."""
+        self.unrelated = self.unrelated or others.unrelated
+        if others.vector is not None:
+            self.vector = (self.vector or {}) | others.vector
+        self.lexical |= others.lexical
+        self.late |= others.late
+        self.covered |= others.covered
+        self.said |= others.said
+        self.with_every_word |= others.with_every_word
+        for signal, scores in others.context.items():
+            self.context[signal] = self.context.get(signal, {}) | scores
+        if others.graph is not None:
+            self.graph = (self.graph or {}) | others.graph
+
+    def keep(self, keys: Container[Key]) -> None:
+        """Drop the signals of all but some records."""
+
+        def only(scores: Scores) -> Scores:
+            return {key: score for key, score in scores.items() if key in keys}
+
+        self.vector = None if self.vector is None else only(self.vector)
+        self.lexical = only(self.lexical)
+        self.graph = None if self.graph is None else only(self.graph)
+        self.late = only(self.late)
+        self.covered = only(self.covered)
+        self.with_every_word = {key for key in self.with_every_word if key in keys}
+        self.context = {signal: only(scores) for signal, scores in self.context.items()}
+
+    def among(self, keys: Container[Key]) -> "Signals":
+        """Return the signals of some records only."""
+        some = copy(self)
+        some.keep(keys)
+        return some
+
+    def found(self) -> dict[Signal, Scores]:
+        """Return the measured scores of each signal that found anything."""
+        each = {Signal.VECTOR: self.vector, Signal.LEXICAL: self.lexical, Signal.GRAPH: self.graph}
+        return {signal: scores for signal, scores in each.items() if scores}
+
+    def strengths(self) -> dict[Signal, Scores]:
+        """Return each signal's strengths in [0, 1], lifted where context lifts them.
+
+        A text that alone, or with few others, holds every word of the question says what is asked.
+        """
+        each = self._measured()
+        for key in self.with_every_word if len(self.with_every_word) <= FEW else ():
+            each[Signal.LEXICAL][key] = 1.0
+            if Signal.VECTOR in each:
+                each[Signal.VECTOR][key] = max(LIKELY, each[Signal.VECTOR].get(key, 0.0))
+        return each
+
+    def _measured(self) -> dict[Signal, Scores]:
+        each: dict[Signal, Scores] = {}
+        if self.vector:
+            with_context = self.context.get(Signal.VECTOR, {})
+            own = {key: self.likeness(key) for key in self.vector if key not in with_context}
+            each[Signal.VECTOR] = with_context | own
+        if self.lexical:
+            with_context = self.context.get(Signal.LEXICAL, {})
+            matched = self.lexical.keys() - with_context.keys()
+            own = {key: self.wording(key) for key in matched}
+            each[Signal.LEXICAL] = with_context | own
+        if self.graph:
+            each[Signal.GRAPH] = self.graph
+        return each
+
+    def details(self, key: Key) -> dict[str, float]:
+        """Return the components of a record's vector signal, by name, for people."""
+        parts = {"cosine": (self.vector or {}).get(key), "late interaction": self.late.get(key)}
+        lifted = self.context.get(Signal.VECTOR, {}).get(key)
+        if lifted is not None and lifted != self.likeness(key):
+            parts["with context"] = lifted
+        return {name: part for name, part in parts.items() if part is not None}
+
+    def likeness(self, key: Key) -> float:
+        """Return the strength of the vector signal of a record by itself, without its context."""
+        late = self.late.get(key)
+        if late is not None:
+            return strength_of_late(late)
+        return strength_of_cosine((self.vector or {})[key], self.unrelated)
+
+    def wording(self, key: Key) -> float:
+        """Return the strength of the lexical signal of a record by itself, without its context."""
+        covered, score = self.covered.get(key), self.lexical[key]
+        return strength_of_bm25(score) if covered is None else strength_of_words(covered, score)
+
+    def is_about(self, key: Key) -> bool:
+        """Tell whether a record with a vector is more likely about the question than not."""
+        return relevance(self.likeness(key)) >= CUT
+
+    def judged(self, query: str, texts: int) -> Judgement[Key]:
+        """Judge whether the question is answered by the hits among so many texts; one that holds every word possibly is."""
+        length = length_in_words(query)
+        if self.vector is None:
+            judged = judge_words(self.covered, self.lexical, texts=texts, words=length)
+        else:
+            judged = judge(
+                self.late,
+                self.vector,
+                self.lexical,
+                unrelated=self.unrelated,
+                texts=texts,
+                words=length,
+            )
+        return judged.at_least_possible(self.with_every_word) if self.with_every_word else judged
+
+    def fused(self) -> Scores:
+        """Return the scores of texts by meaning and words together, in [0, 1]."""
+        return fuse_scores(self.strengths(), TEXT_WEIGHTS)
+
+    def best(self, limit: int, weights: Mapping[Signal, float] = TEXT_WEIGHTS) -> set[Key]:
+        """Return the records of the best fused scores."""
+        if len(keys := self.keys()) <= limit:
+            return keys
+        scores = fuse_scores(self.strengths(), weights)
+        return set(nsmallest(limit, scores, key=lambda key: (-scores[key], key)))
+
+    def promising(
+        self, keys: Collection[Key], limit: int, rivals: "Signals | None" = None
+    ) -> list[Key]:
+        """Return the records, at most `limit`, that cosine and BM25 predict to match best, those first if there are more.
+
+        Of those beyond the first LEAST_COMPARED each is better, by this, than the last of as many with the rivals compared before.
+        """
+        others = {} if rivals is None else rivals.late
+        if len(keys) + len(others) <= limit:
+            return list(keys)
+        best = nsmallest(limit, self._expectations(keys))
+        if rivals is not None:
+            last = nsmallest(limit, [*best, *rivals._expectations(others)])[-1]
+            best = [*best[:LEAST_COMPARED], *(e for e in best[LEAST_COMPARED:] if e <= last)]
+        return [key for _, key in best]
+
+    def _expectations(self, keys: Iterable[Key]) -> list[tuple[float, Key]]:
+        return expectations(keys, self.vector or {}, self.lexical, self.unrelated)
+
+    def lift(self, of: type[TextRecord], standings: Mapping[Key, Standing], query: str) -> None:
+        """Let sessions and speakers of the records found count, once nothing more is to be added."""
+        sessions: dict[tuple[str, str], list[tuple[datetime, Key]]] = defaultdict(list)
+        for key, standing in standings.items():
+            if standing.session:
+                sessions[key[0], standing.session].append((standing.at, key))
+        orders = [[key for _, key in sorted(each)] for each in sessions.values()]
+        self.said = said = {key for key, standing in standings.items() if standing.is_said}
+        named = NamedSpeakers(words(query))
+        for signal, scores in self._measured().items():
+            if signal is Signal.GRAPH:
+                continue
+            now = averaged(scores, orders) if of is Turn else lifted(scores, orders, said)
+            self.context[signal] = now
+            if signal is Signal.VECTOR:
+                for key in now.keys() & standings.keys():
+                    if named.include(standings[key].label):
+                        now[key] = 1 - (1 - now[key]) * (1 - NAMED)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is looked for: its text, its terms, and its vector if a model is ready.
+
+    `rivals` are the signals of what was compared with it before, from other sources.
+    """
+
+    query: str
+    parsed: TextQuery
+    embedding: QueryEmbedding | None
+    rivals: Signals | None = None
+
+
+class Retriever:
+    """Asks the store for the best records of a class, in the space of the model in use."""
+
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
+        self._store = store
+        self._embeddings = embeddings
+
+    def ask(self, query: str, caller: Caller, *classes: type[TextRecord]) -> Asked:
+        """Return a question for a search of these by meaning and words; by words alone if no model is ready.
+
+        Notes in the call that records are searched by words alone. Raises InvalidInput for a query
+        that is too long.
+        """
+        embedding = self._embeddings.embed_query(query, caller.call.progress)
+        if embedding is None:
+            note = self._embeddings.note_of_words_alone()
+        else:
+            note = self._embeddings.note_of_pending(classes, self._store.seen_by(caller).views)
+        if note is not None:
+            caller.call.notes["meaning"] = note
+        return Asked(query, parse_query(query), embedding)
+
+    def gather(
+        self, of: type[TextRecord], views: Iterable[View], asked: Asked, limit: int
+    ) -> Signals:
+        """Return the best of each selection by each signal, each with its cosine if it has a vector."""
+        total = self.nothing(asked.embedding, of)
+        for view in views:
+            found = self.propose(of, view, asked, limit)
+            self.complete(of, view, asked, found)
+            total.add(found)
+        return total
+
+    def nothing(self, embedding: QueryEmbedding | None, of: type[TextRecord] = Memory) -> Signals:
+        """Return empty signals for records of a class."""
+        vector: Scores | None = None if embedding is None else {}
+        return Signals(vector, {}, unrelated=self._embeddings.unrelated(of))
+
+    def propose(self, of: type[TextRecord], view: View, asked: Asked, limit: int) -> Signals:
+        """Return the best of the selected records by each signal, every one with its cosine.
+
+        Without a model the best by words are compared with the question word by word.
+        """
+        found = self.nothing(asked.embedding, of)
+        found.lexical = self.matches(of, view, asked.parsed, limit)
+        if asked.embedding is not None:
+            also = [id for _, id in found.lexical]
+            found.vector = self._embeddings.nearest(of, view, asked.embedding, limit, also)
+        else:
+            found.covered = self._covered(of, view, asked.parsed, found.lexical)
+        found.with_every_word = self.holding_all(of, view, asked.parsed, found.lexical)
+        return found
+
+    def matches(self, of: type[TextRecord], view: View, query: TextQuery, limit: int) -> Scores:
+        """Return the best of the selected records by words."""
+        found = view.match(of, query, limit)
+        return {(view.organization, each.id): each.score for each in found}
+
+    def judged(
+        self, query: str, found: Signals, looked_through: Mapping[type[TextRecord], Iterable[View]]
+    ) -> Judgement[Key]:
+        """Judge whether a question is answered by the hits in some selections, by class.
+
+        Where none of the best texts is in its language, it is possibly answered from a lower chance on.
+        """
+        texts = sum(self.count(of, views) for of, views in looked_through.items())
+        judged = found.judged(query, texts)
+        is_possible = judged.chance >= POSSIBLE_FROM
+        if is_possible or not self._is_near_across_languages(query, judged, looked_through):
+            return judged
+        return judged.at_least_possible()
+
+    def _is_near_across_languages(
+        self,
+        query: str,
+        judged: Judgement[Key],
+        looked_through: Mapping[type[TextRecord], Iterable[View]],
+    ) -> bool:
+        """Tell whether all of the best texts are in other languages than the question, and it is likely enough for that."""
+        if judged.measured < POSSIBLE_ACROSS_FROM:
+            return False
+        asked, nearest = frozenset(languages_of(query)), judged.nearest
+        across = sum(
+            asked.isdisjoint(languages_of(record.text))
+            for of, views in looked_through.items()
+            for record in self.read(of, list(views), nearest).values()
+        )
+        return across == len(nearest)
+
+    def holding_all(
+        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
+    ) -> set[Key]:
+        """Return those of the best by words that hold every word and phrase of a question of few words."""
+        if len(query.words) > FEW_WORDS:
+            return set()
+        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
+        ids = frozenset(id for _, id in best)
+        for forms in query.words:
+            if not ids:
+                break
+            held = view.where(ids=ids).match(of, TextQuery(forms), len(ids))
+            ids = frozenset(each.id for each in held)
+        return {(view.organization, id) for id in ids}
+
+    def count(self, of: type[TextRecord], views: Iterable[View]) -> int:
+        """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""
+        return sum(view.where(valid_at=None).count(of) for view in views)
+
+    def _add_cosines(
+        self,
+        of: type[TextRecord],
+        view: View,
+        embedding: QueryEmbedding,
+        cosines: Scores,
+        keys: Iterable[Key],
+    ) -> None:
+        """Add the cosines of records that lack them."""
+        if missing := frozenset(id for _, id in {*keys} - cosines.keys()):
+            cosines |= self._embeddings.nearest(
+                of, view.where(ids=missing), embedding, len(missing)
+            )
+
+    def complete(self, of: type[TextRecord], view: View, asked: Asked, found: Signals) -> None:
+        """Add the cosines of records that other signals found, and compare the best token by token.
+
+        Counting absent cosines as 0 would cost fusion most of what it gains over words alone. Where
+        token states are kept, candidates beyond COMPARED are let go; what was compared before, or
+        what the graph leads to, stays.
+        """
+        if asked.embedding is None or found.vector is None:
+            return
+        self._add_cosines(of, view, asked.embedding, found.vector, found.keys())
+        self.compare(of, view, asked.embedding, found, asked.rivals)
+
+    def _covered(
+        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
+    ) -> Scores:
+        """Return the part of a question that those hold that words found; of the best it is measured.
+
+        The others are taken to hold as little as any of these.
+        """
+        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
+        here = view.where(ids=frozenset(id for _, id in best))
+        holding = [
+            self.matches(of, here, TextQuery(forms), len(best)) for forms in query.words if best
+        ]
+        measured = coverage(best, holding, len(query.phrases))
+        return dict.fromkeys(lexical, min(measured.values(), default=0.0)) | dict(measured)
+
+    def compare(
+        self,
+        of: type[TextRecord],
+        view: View,
+        embedding: QueryEmbedding,
+        found: Signals,
+        rivals: Signals | None = None,
+    ) -> None:
+        """Compare the best records found, and those beside them, token by token; the others are let go."""
+        space, organization = self._embeddings.space_of(of), view.organization
+        if embedding.question is None or not space.states:
+            return
+        unknown = found.keys() - found.late.keys()
+        if not unknown:
+            return
+        new = found.promising(unknown, COMPARED, rivals)
+        if len(new) < len(unknown) and not found.late:
+            beside = self._beside(of, view, embedding, found, new, round(BESIDE * len(new)))
+            new = [*beside, *(key for key in new if key not in beside)][: len(new)]
+        found.keep({*found.late, *new, *(found.graph or ())})
+        new.sort(key=lambda key: -(found.vector or {}).get(key, 0.0))
+        packed = self._states_of(of, organization, [id for _, id in new])
+        vector = found.vector or {}
+        cosines = np.array([vector.get((organization, id), 0.0) for id in packed], np.float32)
+        scores = embedding.question.scores(list(packed.values()), cosines)
+        for id, score in zip(packed, scores.tolist(), strict=True):
+            found.late[organization, id] = score
+
+    def _states_of(
+        self, of: type[TextRecord], organization: str, ids: Sequence[str]
+    ) -> dict[str, bytes]:
+        """Return the token states of the first of these records that have any, up to MOST_STATES bytes; the cosine of others stands."""
+        packed: dict[str, bytes] = {}
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[start : start + _READ_AT_ONCE]
+            kept = self._embeddings.token_states(of, organization, some)
+            packed |= whole(kept)
+            if damaged := sorted(id for id in kept if kept[id] and id not in packed):
+                log.warning("damaged token states are not used; store the texts anew: %s", damaged)
+            if sum(map(len, packed.values())) >= MOST_STATES:
+                break
+        return packed
+
+    def _beside(
+        self,
+        of: type[TextRecord],
+        view: View,
+        embedding: QueryEmbedding,
+        found: Signals,
+        chosen: Sequence[Key],
+        most: int,
+    ) -> dict[Key, None]:
+        """Return records near the best of those chosen in their sessions, each with its cosine: an answer often shares little with a question."""
+        names, best = _SESSION.get(of, ()), chosen[: most // 2]
+        if not names:
+            return {}
+        near = view.beside(of, [id for _, id in best], REACH)
+        around = {key: [(view.organization, id) for id in near.get(key[1], ())] for key in best}
+        keys = {*best, *chain.from_iterable(around.values())}
+        sessions = {
+            key: _session(*named) for key, named in self.fields(of, [view], keys, names).items()
+        }
+        beside = (
+            other
+            for key, others in around.items()
+            for other in others
+            if other not in around and (its := sessions.get(other)) and its == sessions.get(key)
+        )
+        near_best = dict.fromkeys(islice(dict.fromkeys(beside), most))
+        assert found.vector is not None
+        self._add_cosines(of, view, embedding, found.vector, near_best)
+        return {key: None for key in near_best if key in found.vector}
+
+    def lift(
+        self,
+        of: type[TextRecord],
+        views: Sequence[View],
+        query: str,
+        found: Signals,
+        best: Container[Key],
+        at: datetime | None = None,
+    ) -> None:
+        """Keep the best records, those that were there at an instant, and let sessions and speakers count."""
+        found.keep(best)
+        standings = self._standings(of, views, found.keys())
+        if at is not None:
+            standings = {key: each for key, each in standings.items() if each.at <= at}
+        found.keep(standings)
+        found.lift(of, standings, query)
+
+    def read(self, of: type[R], views: Sequence[View], keys: Iterable[Key]) -> dict[Key, R]:
+        """Read the records that were found in some selections, without those that were removed meanwhile."""
+        return {
+            (record.organization, record.id): record
+            for view in _narrowed_to(views, keys)
+            for record in view.find(of)
+        }
+
+    def _standings(
+        self, of: type[TextRecord], views: Sequence[View], keys: Iterable[Key]
+    ) -> dict[Key, Standing]:
+        """Read the part of records that their context needs, without records that were removed meanwhile."""
+        found = self.fields(of, views, keys, _STANDING[of])
+        return {key: _standing(of, *fields) for key, fields in found.items()}
+
+    def fields(
+        self, of: type[TextRecord], views: Sequence[View], keys: Iterable[Key], names: Sequence[str]
+    ) -> dict[Key, Sequence[Any]]:
+        """Read some fields of records, without records that were removed meanwhile."""
+        return {
+            (view.organization, id): fields
+            for view in _narrowed_to(views, keys)
+            for id, *fields in view.values(of, ("id", *names))
+        }
+
+
+def _standing(
+    of: type[TextRecord],
+    at: datetime,
+    first: str | None,
+    second: str,
+    *session: Origin | str | None,
+) -> Standing:
+    label = label_of(second if first is None else f"{first}\n{second}")
+    return Standing(_session(*session), at, label, of is Turn or label is not None)
+
+
+def _session(named: Origin | str | None = None) -> str | None:
+    return named.session if isinstance(named, Origin) else named
+
+
+def _narrowed_to(views: Iterable[View], keys: Iterable[Key]) -> Iterator[View]:
+    """Yield selections of some of the records in others."""
+    ids: dict[str, set[str]] = {}
+    for organization, id in keys:
+        ids.setdefault(organization, set()).add(id)
+    for view in views:
+        if view.organization in ids:
+            yield view.where(ids=frozenset(ids[view.organization]))

@@ -1,0 +1,142 @@
+"""The interface of an embedder, and how long texts become parts."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.text.late_interaction import TokenStates
+
+Vector = NDArray[np.float32]
+"""One unit-length vector, shape (dimensions,)."""
+Rows = NDArray[np.float32]
+"""Unit-length vectors, shape (rows, dimensions)."""
+
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The embedding of one text.
+
+    `rows` has one for each part of a passage, in order; one for a question. `packed` has the token states
+    of a passage as they are kept, `tokens` those of a question, `english` those of an English question by a
+    model of English; None where the embedder gives none. `others` has the vectors of a question in other
+    spaces, that of code and earlier ones, by the digest of their model; `mean_question` is the mean vector of
+    the embedder's questions about code, None where it is not known.
+    """
+
+    rows: Rows
+    tokens: TokenStates | None = None
+    packed: bytes | None = None
+    mean_question: Vector | None = None
+    english: TokenStates | None = None
+    others: Mapping[str, Vector] = field(default_factory=dict)
+
+    @property
+    def vector(self) -> Vector:
+        """The vector of the first part."""
+        vector: Vector = self.rows[0]
+        return vector
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The arrays that the model made of the text."""
+        states = [each for each in (self.tokens, self.english) if each is not None]
+        return (
+            self.rows,
+            *self.others.values(),
+            *(array for tokens in states for array in tokens.arrays),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which model made a vector; vectors of different digests are never compared.
+
+    `states` names how it makes token states; those of different names are never compared. Empty: none.
+    `unrelated` is the cosine of a question and a text about something else, which relevance counts from.
+    `code` is the model by which code is embedded, where that is another. `earlier` are those of earlier
+    releases in whose spaces a question has a vector, too. Both vectors are in `Embedded.others`.
+    """
+
+    name: str
+    digest: str
+    dimensions: int
+    states: str = ""
+    unrelated: float = 0.0
+    code: "Model | None" = None
+    earlier: tuple["Model", ...] = ()
+
+    @classmethod
+    def unknown(cls, name: str) -> "Model":
+        """Return a model of which nothing but its name is known yet."""
+        return cls(name, digest="", dimensions=0)
+
+
+class Embedder(Protocol):
+    """Turns texts into unit-length float32 vectors; safe to call from several threads.
+
+    Blank text gives a finite unit vector as any other does. Lone surrogates are read as U+FFFD.
+    A failure to answer raises ModelUnavailable.
+    """
+
+    @property
+    def model(self) -> Model:
+        """The model that makes the vectors."""
+        ...
+
+    def embed_query(self, text: str) -> Embedded:
+        """Embed a question as one row; text beyond the model's window is cut off."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in order, each with its parts as rows (at least one)."""
+        ...
+
+
+@runtime_checkable
+class Speller(Protocol):
+    """An embedder that gives token states and knows how their pieces are written."""
+
+    def spell(self, pieces: Sequence[int]) -> Sequence[str]:
+        """Return word pieces, by id, as they are written; `▁` stands before one that begins a word."""
+        ...
+
+
+@runtime_checkable
+class CodeEmbedder(Protocol):
+    """An embedder that embeds code by another model, `Model.code`, than texts."""
+
+    def embed_code(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed code to be found, in order, each with its parts as rows (at least one)."""
+        ...
+
+
+def without_surrogates(text: str) -> str:
+    """Put U+FFFD for every lone surrogate, which no encoding of text can carry."""
+    return SURROGATES.sub("\ufffd", text)
+
+
+def spans(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
+    """Cover `length` items by the fewest windows of at most `size` that overlap by `overlap`.
+
+    One window where everything fits (an empty one for length 0). Where several are needed all are
+    of the full size and spread evenly, so that neighbours share `overlap` items or more.
+    """
+    if length <= size:
+        return [(0, length)]
+    count = math.ceil((length - overlap) / (size - overlap))
+    last = length - size
+    starts = [round(last * index / (count - 1)) for index in range(count)]
+    return [(start, start + size) for start in starts]
+
+
+def unit(rows: Rows) -> Rows:
+    """Scale each row to length 1."""
+    scaled: Rows = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+    return scaled

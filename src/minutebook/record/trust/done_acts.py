@@ -1,0 +1,90 @@
+"""The acts of people and agents as the trail has them: the entries of one request, and the records that it changed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from minutebook.record.caller import Caller
+from minutebook.record.records import Entry, Kind
+from minutebook.record.trust.acts import CONFIRM, REFUSE, RESET, TAKE_IN, TAKE_IN_PERSONS
+from minutebook.record.trust.fingerprints import Fingerprinted
+from minutebook.record.trust.trail import DONE, UNDO
+
+_WITHOUT = frozenset({RESET, CONFIRM, REFUSE, UNDO})
+"""Acts that may change something without a fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoneAct:
+    """The entries of one request of a caller on the trail of an organization, in order."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def last(self) -> Entry:
+        """The entry with which it ended; its number names the act."""
+        return self.entries[-1]
+
+    @property
+    def named(self) -> Entry:
+        """The entry with the name of the act: the first that is not about one record among many."""
+        return next((e for e in self.entries if e.act not in (TAKE_IN, TAKE_IN_PERSONS)), self.last)
+
+    @property
+    def made(self) -> Mapping[tuple[Kind, str], Fingerprinted]:
+        """The records that were changed, by kind and id in the trail, each as before the first entry and after the last."""
+        found: dict[tuple[Kind, str], Fingerprinted] = {}
+        for entry in self.entries:
+            for text in entry.fingerprints:
+                each = Fingerprinted.of(text)
+                first = found.get((each.kind, each.id), each)
+                found[each.kind, each.id] = Fingerprinted(
+                    each.kind, each.id, first.before, each.after
+                )
+        return found
+
+    @property
+    def first(self) -> Mapping[tuple[Kind, str], int]:
+        """The number of the first entry that changed each record; of an act on many, that of its last entry."""
+        found: dict[tuple[Kind, str], int] = {}
+        keys: list[tuple[Kind, str]] = []
+        for entry in self.entries:
+            made = map(Fingerprinted.of, entry.fingerprints)
+            keys += [(each.kind, each.id) for each in made]
+            if entry.subject_kind is not Kind.HEAD:
+                for key in keys:
+                    found.setdefault(key, entry.number)
+                keys = []
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """The way in which an act is taken back; `obstacle` says why it cannot be, with a remedy.
+
+    `run` takes it back in a caller's name; None: its records are put back as they were, then `after` is called.
+    """
+
+    obstacle: str = ""
+    run: Callable[[Caller], object] | None = None
+    after: Callable[[Caller], object] | None = None
+
+
+def done_acts(newest_first: Iterable[Entry]) -> list[DoneAct]:
+    """Return the acts that changed or confirmed records, the latest first; entries of others may stand between those of one."""
+    found: list[list[Entry]] = []
+    latest: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in newest_first:
+        if entry.outcome != DONE:
+            continue
+        stream = (entry.organization, entry.actor, entry.token)
+        group = latest.get(stream)
+        if group is None or not entry.request or group[-1].request != entry.request:
+            group = latest[stream] = []
+            found.append(group)
+        group.append(entry)
+    acts = [DoneAct(tuple(reversed(each))) for each in found]
+    return [
+        each
+        for each in acts
+        if any(entry.fingerprints or entry.act in _WITHOUT for entry in each.entries)
+    ]

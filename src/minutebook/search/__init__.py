@@ -1,1 +1,0 @@
-"""Given candidates and one question, which ten, and why? Pure: no store, no clock."""

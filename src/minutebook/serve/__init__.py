@@ -1,0 +1,1 @@
+"""How a client asks: the contracts, MCP over stdio, the daemon."""

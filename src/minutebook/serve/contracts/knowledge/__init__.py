@@ -1,0 +1,29 @@
+"""The `knowledge` contract: semantic memory, a knowledge graph, time, and code."""
+
+from collections import ChainMap
+from collections.abc import Mapping
+from functools import cache
+
+from minutebook.feature import loaded
+from minutebook.serve.contracts.contract import Contract, Operation
+from minutebook.serve.contracts.knowledge.adapter import OPERATIONS
+from minutebook.serve.contracts.knowledge.wording import word
+from minutebook.serve.contracts.resources import ResourceHandlers
+
+
+def operations() -> Mapping[str, Operation]:
+    """Return the operations by the names of their tools, those of features too."""
+    return ChainMap(dict(OPERATIONS), *loaded("tools"))
+
+
+@cache
+def knowledge() -> Contract:
+    """Return the contract, which is opened once: connections share its checks of arguments.
+
+    Without a feature that answers tools or gives a prompt its records, those are left out.
+    """
+    handlers = ResourceHandlers(prompts=ChainMap({}, *loaded("prompts")))
+    whole = Contract(__name__, operations(), word, handlers=handlers)
+    if whole.tools.keys() <= operations().keys():
+        return whole
+    return whole.narrowed(read_only=False, tools=operations().keys())

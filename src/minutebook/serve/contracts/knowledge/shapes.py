@@ -1,0 +1,58 @@
+"""Entities, relations and the provenance of hits as the `knowledge` contract shows them."""
+
+from typing import Any
+
+from minutebook.memory.access.provenance import written
+from minutebook.memory.search.combined import Ranked
+from minutebook.record.instants import to_the_second
+from minutebook.record.records import CodeChunk, Edge, Entity, TextRecord
+from minutebook.record.sources import SOURCES
+
+Shape = dict[str, Any]
+
+
+def entity(entity: Entity) -> Shape:
+    """Show an entity, without its empty fields."""
+    shape: Shape = {"id": entity.id, "name": entity.name, "entity_type": entity.type}
+    further = {"description": entity.description, "user_id": entity.user}
+    return shape | {name: value for name, value in further.items() if value is not None}
+
+
+def relation(relation: Edge) -> Shape:
+    """Show a relation between two entities."""
+    return {
+        "id": relation.id,
+        "from_entity": relation.source,
+        "to_entity": relation.target,
+        "relation_type": relation.type,
+        "weight": relation.weight,
+    }
+
+
+def weighed(record: TextRecord) -> Shape:
+    """Return the provenance by which a reader weighs a record: time, author, session, any status but active."""
+    known = written(record)
+    if known is None:
+        return {}
+    shape: Shape = {"at": to_the_second(known.at), "by": known.by}
+    further = {"status": known.status, "session": known.session}
+    return shape | {name: value for name, value in further.items() if value is not None}
+
+
+def hit(ranked: Ranked) -> Shape:
+    """Show a hit without its scores."""
+    source = SOURCES[ranked.record.kind]
+    return {"id": ranked.record.id, "content": ranked.text, "source": source, **judged(ranked)}
+
+
+def judged(ranked: Ranked) -> Shape:
+    """Return the relevance of a hit, its provenance, its possible revision, the notes of features and, of code, its place."""
+    record = ranked.record
+    shape: Shape = {"relevance": round(ranked.relevance, 2), **weighed(record)}
+    if (revised := ranked.revised_by) is not None:
+        shape["revised_by"] = {"id": revised.id, "at": to_the_second(revised.at)}
+    shape |= {name: note.text for name, note in ranked.notes.items()}
+    if isinstance(record, CodeChunk):
+        location = {"file_path": record.path, "start_line": record.start_line}
+        shape |= location | {"end_line": record.end_line}
+    return shape

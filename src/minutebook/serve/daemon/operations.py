@@ -1,0 +1,154 @@
+"""The services of the daemon for processes of this machine: operations of commands, and requests of features."""
+
+import json
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from minutebook import __version__
+from minutebook.ask.table import operation_named
+from minutebook.config import Settings, load
+from minutebook.config.whereabouts import at_work
+from minutebook.feature import features
+from minutebook.model.service import until_loaded
+from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.errors import InvalidInput, MinutebookError
+from minutebook.record.plain import plain
+from minutebook.serve.app_loader import AppLoader
+
+log = logging.getLogger(__name__)
+
+Send = Callable[[Mapping[str, Any]], None]
+
+
+class LeftToClient(Exception):
+    """The daemon cannot do the request as its client would, so the client does it."""
+
+
+class ClientLost(Exception):
+    """The client that asked is gone: nobody reads the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonHost:
+    """The parts of the daemon that serve a client.
+
+    `check` raises LeftToClient for settings of a client that are not the daemon's. Within `stay` the
+    daemon does not end by itself.
+    """
+
+    loader: AppLoader
+    check: Callable[[Settings], None]
+    stay: Callable[[], AbstractContextManager[None]]
+
+
+def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost) -> None:
+    """Do a client's requests, one after the other, until it leaves.
+
+    Raises OSError if it is gone before, ValueError if what it says is not in its form.
+    """
+    given, variables, user, folder = _who(hello)
+
+    def send(answer: Mapping[str, Any]) -> None:
+        try:
+            connection.sendall(json.dumps(answer).encode() + b"\n")
+        except OSError as error:
+            raise ClientLost from error
+
+    try:
+        if hello.get("version") != __version__:
+            raise LeftToClient(f"it is of version {__version__}")
+        settings = load(given, variables)
+        host.check(settings)
+        send({"ready": True})
+        # A client that has not waited so long does all by itself, and is gone.
+        connection.settimeout(None)
+        caller = at_work(settings, settings.person(given, user), folder)
+        client = DaemonClient(connection, host, settings, caller, send)
+        with connection.makefile("rb") as lines:
+            for line in lines:
+                client.serve(json.loads(line))
+    except (LeftToClient, InvalidInput) as reason:
+        send({"refused": str(reason)})
+    except ClientLost:
+        log.debug("a client is gone that asked for something")
+
+
+@dataclass(slots=True)
+class DaemonClient:
+    """A process that asks, in a caller's name and with settings of its own.
+
+    `on_printed` is what is done once it says that it printed the last answer.
+    """
+
+    connection: socket.socket
+    host: DaemonHost
+    settings: Settings
+    caller: Caller
+    send: Send
+    on_printed: Callable[[], None] | None = None
+
+    def serve(self, request: Mapping[str, Any]) -> None:
+        """Do one request, and send its result."""
+        try:
+            match request:
+                case {"operation": str(name), "arguments": dict(given)}:
+                    self._operate(name, given, reports=request.get("reports") is True)
+                case {"printed": True}:
+                    # What came too late was printed nowhere, and is not noted.
+                    if self.on_printed is not None:
+                        self.on_printed()
+                case _:
+                    _of_feature(request)(self, request)
+        except MinutebookError as error:
+            self.send({**_failure(error), "notes": {}})
+
+    def _operate(self, name: str, given: Mapping[str, Any], *, reports: bool) -> None:
+        notes: dict[str, Note] = {}
+        app = self.host.loader()
+        progress = self._report if reports else until_loaded(app.embedding)
+        asks = in_call(self.caller, progress=progress, notes=notes)
+        try:
+            answer = {"answer": operation_named(name).answer(app, asks, given)}
+        except MinutebookError as error:
+            answer = _failure(error)
+        self.send({**answer, "notes": {name: note.text for name, note in notes.items()}})
+
+    def _report(self, part: float, what: str) -> None:
+        self.send({"part": part, "what": what})
+
+
+def _of_feature(request: Mapping[str, Any]) -> Callable[[DaemonClient, Mapping[str, Any]], None]:
+    """Return the act of a feature on a request, by the field that names it. Raises InvalidInput if none does."""
+    for feature in features():
+        for name in request.keys() & feature.daemon_requests.keys():
+            act: Callable[[DaemonClient, Mapping[str, Any]], None]
+            act = feature.load(feature.daemon_requests[name])
+            return act
+    raise unknown()
+
+
+def unknown() -> InvalidInput:
+    """Return the error of a request in a form that nobody knows."""
+    return InvalidInput("request", "is none that a daemon knows")
+
+
+def _failure(error: MinutebookError) -> dict[str, Any]:
+    return {"error": plain(error), "text": str(error)}
+
+
+def _who(hello: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str], str, str]:
+    """Return the options, variables, user and folder that a client states. Raises ValueError for another form."""
+    given, variables, user, folder = map(hello.get, ("given", "variables", "user", "folder"))
+    if (
+        isinstance(given, dict)
+        and isinstance(variables, dict)
+        and isinstance(user, str)
+        and isinstance(folder, str)
+        and all(isinstance(each, str) for each in (*given.values(), *variables.values()))
+    ):
+        return given, variables, user, folder
+    raise ValueError("a client states its options, its variables, its user's name and its folder")

@@ -1,1 +1,0 @@
-"""The MCP server: the transports, the identity of callers, the clients."""

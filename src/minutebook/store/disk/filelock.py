@@ -1,0 +1,139 @@
+"""An advisory lock beside a file, which the operating system drops when its holder dies."""
+
+import os
+import random
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from minutebook.record.errors import StoreBusy, StoreError
+from minutebook.record.reason import of_system
+from minutebook.store.disk import lock_queue
+from minutebook.store.disk.os_locks import try_lock, try_share, unlock
+
+PATIENCE = 0.1
+"""Seconds in which a waiter only looks whether the lock is free, before it queues up; and in which one
+that has queued up lets others go before it.
+
+Short waits need no order, and are quicker without: the lock goes to whoever runs.
+"""
+
+_POLL_SECONDS = 0.001
+_POLL_SECONDS_OF_THE_FIRST = 0.0003
+_MAX_POLL_SECONDS = 0.01
+_QUEUES = sys.platform != "win32"
+"""On Windows a file that is open cannot be removed; there waiters have no order."""
+
+
+class FileLock:
+    """Held by one owner at a time among all processes; not for several threads of one object."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._closing: weakref.finalize[..., Any] | None = None
+
+    def acquire(self, wait: float, is_given_up: Callable[[], bool] = lambda: False) -> None:
+        """Take the lock, after those that have waited for it longer than twice PATIENCE.
+
+        Raises StoreBusy if it is not free within `wait` seconds, or before the wait is given up.
+        """
+        now = time.monotonic()
+        deadline, impatient = now + wait, now + PATIENCE
+        if wait and _QUEUES and lock_queue.longest_wait(queue_of(self._path)) > PATIENCE:
+            impatient = now
+        elif self.try_acquire():
+            return
+        if _QUEUES and impatient < deadline:
+            if self._poll(impatient, is_given_up):
+                return
+            with _place_in(queue_of(self._path)) as place:
+                if self._poll(deadline, is_given_up, place):
+                    return
+        elif self._poll(deadline, is_given_up):
+            return
+        raise StoreBusy(
+            "{path}: another process is writing for over {wait:g} s", path=self._path, wait=wait
+        )
+
+    def _poll(
+        self,
+        until: float,
+        is_given_up: Callable[[], bool],
+        place: lock_queue.QueuePlace | None = None,
+    ) -> bool:
+        """Wait until an instant for the lock, and for the turn of a place in its queue; tell whether it is had."""
+        pause = _POLL_SECONDS
+        while time.monotonic() < until and not is_given_up():
+            if place is None or place.is_first():
+                if self.try_acquire():
+                    return True
+                pause = _POLL_SECONDS if place is None else _POLL_SECONDS_OF_THE_FIRST
+            else:
+                pause = min(2 * pause, _MAX_POLL_SECONDS)
+            # Jitter, so that waiting processes do not knock in step.
+            time.sleep(pause * (0.5 + random.random()))  # noqa: S311
+        return False
+
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free; tell whether."""
+        return try_lock(self._opened())
+
+    def try_share(self) -> bool:
+        """Hold the lock with others until it is closed, unless somebody has acquired it; tell whether."""
+        return try_share(self._opened())
+
+    def is_in_place(self) -> bool:
+        """Tell whether the lock's file is the one at its path: a lock on another excludes nobody."""
+        try:
+            return os.path.samestat(os.fstat(self._opened()), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+    def _opened(self) -> int:
+        if self._file is None:
+            flags = getattr(os, "O_CLOEXEC", 0)
+            try:
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | flags, 0o600)
+            except OSError as error:
+                # Where nobody may write, one that is there is locked all the same.
+                with suppress(OSError):
+                    self._file = os.open(self._path, os.O_RDONLY | flags)
+                if self._file is None:
+                    raise StoreError(of_system(self._path, error)) from error
+            self._closing = weakref.finalize(self, os.close, self._file)
+        return self._file
+
+    def release(self) -> None:
+        """Release the lock; the next in the queue gets it."""
+        if self._file is not None:
+            unlock(self._file)
+
+    def close(self) -> None:
+        """Release the lock and close its file."""
+        if self._closing is not None:
+            self._closing()
+            self._file = self._closing = None
+
+
+def queue_of(lock: Path) -> Path:
+    """Return the folder of those waiting for the lock of a file; it is there while somebody waits."""
+    return lock.with_name(f".{lock.name}.queue")
+
+
+@contextmanager
+def _place_in(folder: Path) -> Iterator[lock_queue.QueuePlace | None]:
+    """Take a place in a queue meanwhile; None where none can be had: then the wait has no order."""
+    try:
+        place = lock_queue.queue_up(folder)
+    except OSError:
+        yield None
+        return
+    try:
+        yield place
+    finally:
+        place.leave()
