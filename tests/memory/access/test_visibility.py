@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from minutebook.memory.access import visibility
 from minutebook.memory.access.visibility import Records, Seen, View, VisibleMoment, everything_in
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import NotFound
@@ -405,6 +406,22 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
         *("tokens", "is_taken", "are_linked", "sequence", "organization_with"),
         *("transaction", "one_moment", "put", "delete", "scrub", "key", "states_size"),
     }
+
+
+@pytest.mark.parametrize("far", [0, 2, 1000])
+@pytest.mark.parametrize("order", ["-ingestion_time", "title"])
+def test_a_page_is_the_same_from_either_end(
+    world: World, monkeypatch: pytest.MonkeyPatch, far: int, order: str
+) -> None:
+    monkeypatch.setattr(visibility, "FAR", far)
+    for number in range(5):
+        world.remember(f"note {number}")
+    seen = Records(world.store).seen_by(world.caller)
+    every = seen.page(Memory, order, 9)
+    for offset in range(7):
+        for limit in range(7):
+            page = seen.listing(Memory, order, limit, offset)
+            assert page == (every[offset : offset + limit], 5)
 
 
 def test_every_page_over_organizations_tells_the_total(world: World) -> None:

@@ -44,6 +44,9 @@ Clock = Callable[[], datetime]
 _EDGES_AT_ONCE = 1000
 """Edges whose ends are looked up by one statement: an engine names only so many ids in one."""
 
+FAR = 1000
+"""The offset from which on a page is looked up from the nearer end."""
+
 _UNOWNED = frozenset({Version, Entry, Head, LedgerMark, Token})
 """Classes of records that do not say whom they concern: a Filter lets all of an organization's pass."""
 
@@ -325,11 +328,23 @@ class Seen:
         return self._store.page(of, wheres, order=[order], limit=limit, offset=offset)
 
     def listing(self, of: type[R], order: str, limit: int, offset: int) -> tuple[list[R], int]:
-        """Return a page as `page` does, and the total."""
-        found = self.page(of, order, limit, offset)
-        if len(found) < limit and (found or not offset):
-            return found, offset + len(found)
-        return found, self.count(of)
+        """Return a page as `page` does, and the total.
+
+        Of one organization's many records a page that is nearer to the end is read from there: an engine walks through
+        all rows before it.
+        """
+        if offset < FAR or len(self.views) > 1:
+            found = self.page(of, order, limit, offset)
+            if len(found) < limit and (found or not offset):
+                return found, offset + len(found)
+            return found, self.count(of)
+        total = self.count(of)
+        behind = max(total - offset - limit, 0)
+        if behind > offset:
+            return self.page(of, order, limit, offset), total
+        backwards = order.removeprefix("-") if order.startswith("-") else f"-{order}"
+        found = self.page(of, backwards, max(min(limit, total - offset), 0), behind)
+        return found[::-1], total
 
     @contextmanager
     def moments(self) -> Iterator[list[VisibleMoment]]:

@@ -189,8 +189,8 @@ class SimilarMemories:
             DatedText(near.memory.text, near.memory.updated_at, near.own),
             *(DatedText(each.text, each.event_time, near.states[each.id]) for each in others),
         ]
-        found = revisions(candidates, self._embeddings.spell)
-        return [others[old - 1] for old, by in sorted(found.items()) if old and by.newer == 0]
+        found = revisions(candidates, self._embeddings.spell, by=0)
+        return [others[older - 1] for older in sorted(found)]
 
     def _seen(self, caller: Caller) -> Seen:
         return self._store.seen_by(caller).where(valid_at=self._clock())
