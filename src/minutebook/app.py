@@ -355,6 +355,7 @@ class App:
     def start(self) -> None:
         """Compose every service, load the model and begin the work in the background."""
         compose_all(self)
+        self._store.upkeep.warm_up()
         self.background.start()
 
     def close(self) -> None:
