@@ -268,7 +268,7 @@ def show(app: "App", caller: Caller, id: str) -> Shown:
     memory = as_seen(app, caller, app.memories.read_any(caller, id))
     history = app.memories.history(caller, memory)
     turn = app.sessions.turn_of(caller, memory)
-    notes = app.hit_notes.of(caller, [memory]).get(memory.key, {})
+    notes = app.hit_notes.notes_of(caller, [memory]).get(memory.key, {})
     return Shown(
         memory,
         history.versions,

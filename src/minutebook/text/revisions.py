@@ -203,7 +203,7 @@ def alignments(
             there.sentences[other],
             here.states[one],
             there.states[other],
-            None if answers is None else partial(answers.of, older, one, newer, other),
+            None if answers is None else partial(answers.shared_words, older, one, newer, other),
         )
         yield older, newer, pair, len(here.sentences) * len(there.sentences)
 
@@ -226,7 +226,7 @@ class _Answers:
         self._read = read
         self._said: dict[int, list[Floats]] = {}
 
-    def of(self, older: int, one: int, newer: int, other: int) -> SharedWords:
+    def shared_words(self, older: int, one: int, newer: int, other: int) -> SharedWords:
         """Return it for a sentence of an older and one of a newer text."""
         old, new = self._said_by(older), self._said_by(newer)
         scores = self._scores[older], self._scores[newer]

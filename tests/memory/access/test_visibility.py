@@ -194,7 +194,7 @@ COUNTS: dict[str, Callable[[View], int]] = {
 }
 NARROWING = {"where", "narrowed", "matching"}
 OF_ORGANIZATIONS = {"organization", "ids"}
-CHECKED_BY_THEIR_READERS = {"ties", "beside"}
+CHECKED_BY_THEIR_READERS = {"ties", "neighbours"}
 """What names ids, or sums bytes, whoever may see them."""
 
 
@@ -281,7 +281,7 @@ def test_all_organizations_together_show_what_each_does(store: SqliteStore, call
     assert seen.organizations == sorted({organization for organization, _ in wanted})
     assert [each.organization for each in seen.views] == seen.organizations
     for organization in ORGANIZATIONS:
-        assert (seen.of(organization) is not None) == (organization in seen.organizations)
+        assert (seen.view_of(organization) is not None) == (organization in seen.organizations)
     pages = [seen.listing(Memory, "title", 4, offset) for offset in range(0, 32, 4)]
     assert {total for _, total in pages} == {len(wanted)}
     assert set[tuple[str, str]]().union(*(told(page) for page, _ in pages)) == wanted
@@ -398,7 +398,7 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
     assert public(VisibleMoment) == {"organization", "each", "count", "where", "narrowed"}
     assert public(Seen) == NARROWING | {
         *("find", "page", "count", "listing"),
-        *("of", "organizations", "views", "moments"),
+        *("view_of", "organizations", "views", "moments"),
     }
     assert public(Records) == {
         *("seen_by", "seen_in", "read"),

@@ -199,11 +199,11 @@ class View:
         """Return the heaviest edges that touch any of the nodes, wherever they lead: read the ends before showing one."""
         return self._store.ties(self.organization, nodes, limit)
 
-    def beside(
+    def neighbours(
         self, of: type[TextRecord], ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         """Return the ids of the records around each of some, in the order of writing, whoever may see them."""
-        return self._store.beside(of, self.organization, ids, reach)
+        return self._store.neighbours(of, self.organization, ids, reach)
 
     def _owned(self, of: type[R]) -> type[R]:
         """Return a class. Raises TypeError if its records have no scope."""
@@ -308,7 +308,7 @@ class Seen:
         """Return the part of those memories that an engine can tell to match the query."""
         return Seen(self._store, tuple(each.matching(query) for each in self.views))
 
-    def of(self, organization: str) -> View | None:
+    def view_of(self, organization: str) -> View | None:
         """Return the view of an organization, or None if it is not among them."""
         return next((each for each in self.views if each.organization == organization), None)
 

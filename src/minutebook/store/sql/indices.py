@@ -218,7 +218,7 @@ class Indices:
         if key.space == WORDS:
             identity["word"] = ANALYSIS
         else:
-            space = self._spaces.of(key.space)
+            space = self._spaces.space_of(key.space)
             identity["vector"] = [space.name, space.digest, space.dimensions]
 
         @contextmanager
@@ -246,7 +246,7 @@ class Indices:
     def _source(self, connection: Connection, key: IndexKey) -> IndexRecords[Any]:
         if key.space == WORDS:
             return WordSource(connection, key)
-        return VectorSource(connection, key, self._spaces.of(key.space).dimensions)
+        return VectorSource(connection, key, self._spaces.space_of(key.space).dimensions)
 
     def _keys(self) -> list[IndexKey]:
         """Return the keys of all possible indices of all organizations."""

@@ -273,7 +273,7 @@ def _touching(
     return connection.rows(f"{query} ORDER BY {order} LIMIT ?", values)
 
 
-def beside(
+def neighbours(
     connection: Connection,
     number: int | None,
     of: type[TextRecord],

@@ -323,11 +323,11 @@ class SqlStore(ABC):
         """Return the edges that touch any of the nodes."""
         return self._read(organization, rows.edges, organization, nodes, limit)
 
-    def beside(
+    def neighbours(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         """Return, by id, the ids that stand beside it in the order of ids, nearest first."""
-        return self._read(organization, rows.beside, of, ids, reach)
+        return self._read(organization, rows.neighbours, of, ids, reach)
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
         """Return the heaviest edges that touch any of the nodes, without the rest of their records."""

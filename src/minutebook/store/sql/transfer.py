@@ -103,7 +103,7 @@ class Transfer:
         types = table.types
         columns, marks = ", ".join(types), ", ".join("?" * len(types))
         are_texts = [each.startswith(("name", "words", "images")) for each in types.values()][1:]
-        with source.stream() as reading, self._database.beside() as writing:
+        with source.stream() as reading, self._database.writing_beside() as writing:
             number = self._database.registered(organization)
             writing.run(f"DELETE FROM {table.name} WHERE organization = ?", (number,))  # noqa: S608
             found = reading.stream(
