@@ -18,10 +18,8 @@ from minutebook.invocation import (
     FLAGS,
     IDENTITY,
     INTERRUPTED,
-    NO_COLOR,
     SERVING,
     STOPPED,
-    absolute,
     environment,
 )
 from minutebook.record.control_characters import escaped, is_blank
@@ -42,6 +40,9 @@ FIRST = (
     *("sessions", "decide", "ui", "doctor"),
 )
 """The commands that `minutebook --help` lists, of those that are there; `help all` lists every one."""
+
+NO_COLOR = "NO_COLOR"
+"""A variable that, set to anything, has commands print no colours: https://no-color.org."""
 
 NARROWED = frozenset({"search", "list"})
 """The commands that `--repository` narrows on a server, too, within what the token may see."""
@@ -95,7 +96,7 @@ def _remember(context: click.Context, option: click.Parameter, value: str | None
     if value is not None and server_named() is not None and not narrows:
         raise click.UsageError(f"{option.opts[0]} must be left out with --url: the token says it")
     if value is not None and option.name is not None:
-        options[option.name] = absolute(option.name, value)
+        options[option.name] = value
 
 
 def as_json(command: F) -> F:

@@ -74,7 +74,7 @@ def in_process(invocation: Invocation) -> InProcessServer:
 
     Raises InvalidInput if its settings or contracts do not fit.
     """
-    settings = load(invocation.given, invocation.variables)
+    settings = load(invocation.given, invocation.variables, invocation.folder)
     log_to_stderr(settings)
     contracts = opened(
         invocation.contracts,
