@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook import invocation
+from minutebook.serve import invocation
 from minutebook.serve.daemon.rendezvous import DaemonAddress
 from minutebook.serve.daemon.spawning import KILLS, Ended, started
 from minutebook.store.disk.filelock import FileLock

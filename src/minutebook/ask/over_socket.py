@@ -7,11 +7,11 @@ from typing import Any
 from minutebook.ask.connection import Operating, P, R
 from minutebook.ask.errors import DaemonEnded, Told
 from minutebook.ask.operation import Operation
-from minutebook.invocation import Invocation
 from minutebook.record.caller import no_progress
 from minutebook.record.plain import error_of
 from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer, say
 from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.invocation import Invocation
 
 READY_WAIT = 0.5
 """Seconds in which a daemon has to say that it is ready; a command is not held up by a sick one."""

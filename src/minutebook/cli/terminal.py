@@ -14,7 +14,12 @@ from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
 from minutebook.cli.keyboard import stdin_text, take_whole_characters
 from minutebook.cli.opening import CONNECTION, server_named
 from minutebook.cli.printing import sentence, short, style, warn
-from minutebook.invocation import (
+from minutebook.record.control_characters import escaped, is_blank
+from minutebook.record.errors import InvalidInput, MinutebookError, Refused
+from minutebook.record.origin import Origin, as_name
+from minutebook.record.reason import count_of, must_be_one_of
+from minutebook.record.records import Entry, Kind, Memory, TextRecord, Turn
+from minutebook.serve.invocation import (
     FLAGS,
     IDENTITY,
     INTERRUPTED,
@@ -22,11 +27,6 @@ from minutebook.invocation import (
     STOPPED,
     environment,
 )
-from minutebook.record.control_characters import escaped, is_blank
-from minutebook.record.errors import InvalidInput, MinutebookError, Refused
-from minutebook.record.origin import Origin, as_name
-from minutebook.record.reason import count_of, must_be_one_of
-from minutebook.record.records import Entry, Kind, Memory, TextRecord, Turn
 
 if TYPE_CHECKING:
     from minutebook.ask.connection import Operating

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from minutebook.invocation import path_from
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import Reason
 from minutebook.record.rights.roots import NamedRoots
+from minutebook.serve.invocation import path_from
 from minutebook.store.disk.keys import KEY_FILE, KEYRING
 
 Parse = Callable[[Any, str], Any]

@@ -10,9 +10,9 @@ from typing import Any
 
 from minutebook.config.kinds import SettingKind
 from minutebook.config.settings import Settings, all_settings, former_settings, settings_with
-from minutebook.invocation import FILE, PREFIX, environment
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import cause_of
+from minutebook.serve.invocation import FILE, PREFIX, environment
 
 log = logging.getLogger(__name__)
 

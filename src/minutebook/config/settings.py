@@ -18,10 +18,10 @@ from minutebook.config.subjects import (
     StoreSettings,
 )
 from minutebook.feature import loaded
-from minutebook.invocation import DATABASE
 from minutebook.record.caller import ANYBODY, Call, Caller
 from minutebook.record.origin import Origin
 from minutebook.record.records import Role
+from minutebook.serve.invocation import DATABASE
 
 P = TypeVar("P", bound="Settings")
 

@@ -17,7 +17,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from minutebook import invocation
+from minutebook.serve import invocation
 from minutebook.serve.daemon import client as daemon_client
 from minutebook.serve.daemon.rendezvous import (
     DaemonAddress,
@@ -534,7 +534,7 @@ HEAVY = {
 LIGHT = {
     "minutebook",
     "minutebook.__main__",
-    "minutebook.invocation",
+    "minutebook.serve.invocation",
     "minutebook.serve",
     "minutebook.serve.daemon",
     "minutebook.serve.daemon.client",

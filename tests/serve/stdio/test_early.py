@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from mcp_types import InitializeRequestParams, methods
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from minutebook import invocation
 from minutebook.config import load
 from minutebook.record.errors import InvalidInput
+from minutebook.serve import invocation
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.announced import MODERN_VERSION, announced
 from minutebook.serve.contracts.registry import CONTRACTS, opened

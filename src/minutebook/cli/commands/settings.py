@@ -21,9 +21,9 @@ from minutebook.config import (
     variable_of,
 )
 from minutebook.config.settings import hidden_settings
-from minutebook.invocation import FILE, PREFIX
 from minutebook.record.errors import InvalidInput, StoreError
 from minutebook.record.reason import cause_of, of_system
+from minutebook.serve.invocation import FILE, PREFIX
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

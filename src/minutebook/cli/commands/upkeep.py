@@ -160,9 +160,9 @@ def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
     from minutebook.ask.over_socket import refusal
     from minutebook.cli.commands.daemon import daemons_of
     from minutebook.config import environment
-    from minutebook.invocation import Invocation
     from minutebook.memory.maintenance.doctor import Finding
     from minutebook.serve.daemon.rendezvous import daemon_address
+    from minutebook.serve.invocation import Invocation
 
     if settings.daemon == "off":
         return []

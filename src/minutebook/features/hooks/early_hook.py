@@ -14,9 +14,9 @@ import time
 from collections.abc import Mapping, Sequence
 
 from minutebook.features.hooks import HOOK_WAIT, log
-from minutebook.invocation import PREFIX, SERVING, Invocation
 from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer, say
 from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.invocation import PREFIX, SERVING, Invocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import socket
 import sys
 import time
 
-from minutebook.invocation import Invocation
 from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address, read_line
+from minutebook.serve.invocation import Invocation
 from minutebook.serve.stdio.proxy import DaemonLink, Proxy, Unserved, own_pipes
 
 TYPE_CHECKING = False

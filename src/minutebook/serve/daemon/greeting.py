@@ -7,7 +7,7 @@ import json
 import socket
 from collections.abc import Mapping
 
-from minutebook.invocation import Invocation
+from minutebook.serve.invocation import Invocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

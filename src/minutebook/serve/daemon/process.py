@@ -21,7 +21,6 @@ from typing import Any, NoReturn
 from minutebook import __version__
 from minutebook.config import Settings, environment, load
 from minutebook.config.settings import differing, shared
-from minutebook.invocation import FILE, stamp
 from minutebook.memory.maintenance.data_directory import make_home
 from minutebook.record.caller import in_call
 from minutebook.record.errors import InvalidInput, MinutebookError
@@ -33,6 +32,7 @@ from minutebook.serve.daemon import operations
 from minutebook.serve.daemon.operations import DaemonHost, LeftToClient
 from minutebook.serve.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
 from minutebook.serve.dispatch import new_session
+from minutebook.serve.invocation import FILE, stamp
 from minutebook.serve.logs import log_to_stderr
 from minutebook.serve.stdio.in_process import connection_server, reading_tools
 from minutebook.serve.stdio.transport import DRAIN_WITHIN, serve_on

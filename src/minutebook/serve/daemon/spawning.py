@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from minutebook.invocation import Invocation
 from minutebook.record.errors import StoreError
 from minutebook.serve.daemon.rendezvous import INVALID, LOG, TAKEN, DaemonAddress
+from minutebook.serve.invocation import Invocation
 from minutebook.serve.launch import module_command
 from minutebook.store.disk.filelock import FileLock
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from minutebook import invocation
 from minutebook.config import load
 from minutebook.features.code.settings import CodeSettings
 from minutebook.features.hooks.early_hook import hook_wait
 from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.serve import invocation
 
 HOME = {"HOME": "/home/ada"}
 

@@ -204,7 +204,7 @@ def _early_module(command: str) -> str:
     # A name as those of modules: no path is made of what was typed otherwise.
     if not command.isidentifier():
         return ""
-    folder = os.path.join(os.path.dirname(__file__), "features")
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "features")
     for feature in os.listdir(folder):
         if os.path.exists(os.path.join(folder, feature, f"early_{command}.py")):
             return f"minutebook.features.{feature}.early_{command}"
