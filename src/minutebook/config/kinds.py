@@ -12,7 +12,7 @@ from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import Reason
 from minutebook.record.rights.roots import NamedRoots
 from minutebook.serve.invocation import path_from
-from minutebook.store.disk.keys import KEY_FILE, KEYRING
+from minutebook.store.disk.encryption import KEY_FILE, KEYRING
 
 Parse = Callable[[Any, str], Any]
 """Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""

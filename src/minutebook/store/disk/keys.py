@@ -12,10 +12,7 @@ from typing import Protocol
 from minutebook.record.errors import EncryptionKeyMissing, InvalidInput
 from minutebook.record.reason import Reason, cause_of
 from minutebook.store.disk.atomic_file import sync_folder
-from minutebook.store.disk.encryption import Key
-
-KEYRING, KEY_FILE = "keyring", "file:"
-"""The value of the setting `key` that names the system's keyring, and how that of a file begins."""
+from minutebook.store.disk.encryption import KEY_FILE, KEYRING, Key
 
 _SERVICE = "minutebook"
 _INSTALL = Reason(
