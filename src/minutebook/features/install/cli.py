@@ -16,9 +16,9 @@ from minutebook.config import Settings, environment, load, option_of, settings_w
 from minutebook.config.machine import places_here
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.served import agent_tools, default_options
-from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
 from minutebook.record.caller import ANYBODY
 from minutebook.record.errors import InvalidInput
+from minutebook.serve.invocation import FILE, FLAGS, IDENTITY, SERVING
 
 if TYPE_CHECKING:
     from minutebook.features.install.clients import Installation, Scope
