@@ -404,7 +404,7 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
         *("seen_by", "seen_in", "read"),
         *("kept", "version", "versions", "entries", "first_act", "summary", "owned_by", "vectors"),
         *("tokens", "is_taken", "are_linked", "sequence", "organization_with"),
-        *("transaction", "one_moment", "put", "delete", "scrub", "key", "states_size"),
+        *("one_moment", "scrub", "key", "states_size"),
     }
 
 

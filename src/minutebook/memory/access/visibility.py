@@ -361,6 +361,7 @@ class Records:
 
     def __init__(self, store: Tended) -> None:
         self._store = store
+        self.transaction, self.put, self.delete = store.transaction, store.put, store.delete
 
     def seen_by(self, caller: Caller) -> Seen:
         """Return a reader of the records that the caller may see, as far as their folder shows them."""
@@ -459,18 +460,6 @@ class Records:
         return self._store.database.one_moment()
 
     # Writing
-
-    def transaction(self, *organizations: str) -> AbstractContextManager[None]:
-        """Make the writes inside one atomic, durable transaction: see `Store.transaction`."""
-        return self._store.transaction(*organizations)
-
-    def put(self, record: Record) -> None:
-        """Keep a record in place of any with its organization, kind and id."""
-        self._store.put(record)
-
-    def delete(self, of: type[Record], organization: str, id: str) -> bool:
-        """Remove a record with its index entries and edges; tell whether it was there."""
-        return self._store.delete(of, organization, id)
 
     def scrub(self) -> list[str]:
         """Leave no byte of removed records in the store's files: see `Upkeep.scrub`."""

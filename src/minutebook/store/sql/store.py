@@ -99,9 +99,12 @@ class SqlStore(ABC):
             yield SqlSnapshot(connection, frozenset(organizations), numbers)
 
     def put(self, record: Record) -> None:
-        """Keep a record in place of any with its organization, kind and id, and index its text."""
+        """Keep a record in place of any with its organization, kind and id, and index its text. Raises InvalidInput if the id is too long."""
         with self._writing(record.organization) as (connection, number):
-            rows.put(connection, number, record)
+            rows.check_key(record)
+            connection.put(number, record)
+            if isinstance(record, Entity):
+                entity_names.keep(connection, number, record)
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Return the record with an id, or None."""
