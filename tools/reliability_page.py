@@ -19,7 +19,7 @@ OPENING = """\
 What was broken on purpose, how often, and what was lost. `make faults` runs these tests in their long form
 (`tests/faults/`, hours on two cores) and writes the figures below; `.ci/run` runs the short form of each. A row is from
 the last long run of its test, on the day that it names. A run that finds something keeps no row: what it found is mended first,
-and stands in the changelog, so zeros are what a run must show to be here. Flushes are made as always, but no power is cut: what a disk
+so zeros are what a run must show to be here. Flushes are made as always, but no power is cut: what a disk
 loses of what it said it kept is not tested. Times are of a shared machine under load.
 """
 
