@@ -22,7 +22,6 @@ from benchmarks.pipe import Pipe
 from minutebook.serve import invocation
 from minutebook.serve.daemon import client
 from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
-from tests.constants import with_constants
 
 AT_ONCE, AT_ONCE_QUICK = 8, 2
 SERVE = ("-P", "-m", "minutebook", "serve", "--home")
@@ -76,22 +75,18 @@ def starters(scratch: Path, stack: ExitStack, *, install: bool) -> list[Starter]
         house.home.mkdir()
         stack.callback(house.stop)
     program = sys.executable
-    # Eight models that are loaded at once on two cores take their time.
-    patient = with_constants(scratch, memory__embeddings__EMBEDDING_WAIT=300.0)
     found = [
         Starter(
             "minutebook, in process",
             [program, *SERVE, alone.home, "--no-daemon"],
             "recall",
             question,
-            patient,
         ),
         Starter(
             "minutebook, daemon cold",
             [program, *SERVE, cold.home],
             "recall",
             question,
-            patient,
             before=cold.stop,
             shared=cold.pid,
         ),
@@ -100,7 +95,6 @@ def starters(scratch: Path, stack: ExitStack, *, install: bool) -> list[Starter]
             [program, *SERVE, warm.home],
             "recall",
             question,
-            patient,
             shared=warm.pid,
         ),
     ]

@@ -6,7 +6,9 @@ on a copy. What is measured then uses the real model: texts of 60 English words,
 words that occur in the store, no two alike.
 """
 
+import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -50,8 +52,8 @@ from minutebook.text.words import parse_query
 WARM = 3
 LIMIT = 10
 WORDS = 60
-SLOW_RECORDS = 10_000
-"""From this many on, a peer that reads its whole file at each call is called less often."""
+BATCH = 50
+"""Texts in a call that fills another server: the most that mcp-memory-libsql takes."""
 
 CLAUSES = (
     "the billing service retries a failed payment four times before it calls somebody",
@@ -275,39 +277,108 @@ def chroma(size: int, data: Path, work: Work, *, install: bool) -> Calls:
     )
 
 
-def memory_server(data: Path, work: Work, rounds: int, *, install: bool) -> Calls:
-    """Measure `@modelcontextprotocol/server-memory`, one entity a text; NotThere."""
-    command = peers.memory_server(install=install)
-    texts = json.loads((data / "texts.json").read_text(encoding="utf-8"))
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A memory server on stdio that keeps its files in a folder; `store` and `find` are its tools and their arguments."""
+
+    command: Callable[[Path], Sequence[str | Path]]
+    variables: Callable[[Path], Mapping[str, str]]
+    store: tuple[str, Callable[[Sequence[str]], Mapping[str, object]]]
+    find: tuple[str, Callable[[str], Mapping[str, object]]]
+
+
+def _entities(texts: Sequence[str]) -> Mapping[str, object]:
+    """Return the arguments that keep each text as an entity of its own."""
+    named = ((hashlib.sha256(text.encode()).hexdigest(), text) for text in texts)
+    return {
+        "entities": [
+            {"name": name, "entityType": "memory", "observations": [text]} for name, text in named
+        ]
+    }
+
+
+def _rare_word(question: str) -> Mapping[str, object]:
+    """Return the arguments of a search for one string: the longest word of the question."""
+    return {"query": max(question.split(), key=len)}
+
+
+def _opened_compartment(folder: Path) -> Sequence[str | Path]:
+    """Make a vault that takes texts of more than 200 characters, without the facts that it comes with.
+
+    Returns the command that serves it.
+    """
+    command: list[str | Path] = [peers.compartment(install=False), "--vault", folder / "vault"]
+    init = ["init", "--passphrase", _in_process(folder)["COMPARTMENT_PASSPHRASE"], "--no-app"]
+    variables = {**os.environ, **_in_process(folder)}
+    subprocess.run([*command, *init], check=True, env=variables, capture_output=True)
+    config = folder / "vault.config.json"
+    told = json.loads(config.read_text(encoding="utf-8"))
+    told["settings"] |= {"max_memory_chars": 0, "search_starter_facts": False}
+    config.write_text(json.dumps(told), encoding="utf-8")
+    return [*command, "serve"]
+
+
+def _in_process(folder: Path) -> Mapping[str, str]:
+    """Return the variables with which compartment's server embeds by itself, so that all its CPU is counted."""
+    return {
+        "HOME": str(folder),
+        "COMPARTMENT_EMBED_DAEMON": "0",
+        "COMPARTMENT_PASSPHRASE": "measured beside others",
+    }
+
+
+SERVERS: Mapping[str, tuple[Callable[..., object], Server]] = {
+    "server-memory": (
+        peers.memory_server,
+        Server(
+            lambda _: peers.memory_server(install=False),
+            lambda folder: {"MEMORY_FILE_PATH": str(folder / "memory.jsonl")},
+            ("create_entities", _entities),
+            ("search_nodes", _rare_word),
+        ),
+    ),
+    "mcp-memory-libsql": (
+        peers.libsql_server,
+        Server(
+            lambda _: peers.libsql_server(install=False),
+            lambda folder: {"LIBSQL_URL": f"file:{folder / 'memory.db'}"},
+            ("create_entities", _entities),
+            ("search_nodes", _rare_word),
+        ),
+    ),
+    "compartment": (
+        peers.compartment,
+        Server(
+            _opened_compartment,
+            _in_process,
+            (
+                "memory_store_many",
+                lambda texts: {"facts": [{"text": text} for text in texts], "source": "measured"},
+            ),
+            ("memory_search", lambda question: {"query": question, "top_k": LIMIT}),
+        ),
+    ),
+}
+"""The memory servers beside ours, each with the function that installs it."""
+
+
+def served(name: str, texts: Sequence[str], work: Work, *, install: bool) -> Calls:
+    """Fill another server through its own tool, and measure it. Raises NotThere if it cannot be had."""
+    there, server = SERVERS[name]
+    there(install=install)
+    rounds = len(work.texts) - WARM
+    (storing, stored), (finding, asked_for) = server.store, server.find
     with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch) / "memory.jsonl"
-        lines = (
-            json.dumps(_entity(f"filled-{number}", text) | {"type": "entity"})
-            for number, text in enumerate(texts)
-        )
-        file.write_text("\n".join(lines), encoding="utf-8")
-        with Pipe(command, MEMORY_FILE_PATH=str(file)) as pipe:
+        folder = Path(scratch)
+        with Pipe(server.command(folder), **server.variables(folder)) as pipe:
             pipe.initialize()
-            store = timed(
-                lambda n: pipe.call(
-                    "create_entities", {"entities": [_entity(f"added-{n}", work.texts[n])]}
-                ),
-                rounds,
-                pipe.cpu,
-            )
-            # It looks for the question as one string, so it is asked for one rare word of it.
+            for start in range(0, len(texts), BATCH):
+                pipe.call(storing, stored(texts[start : start + BATCH]))
+            store = timed(lambda n: pipe.call(storing, stored([work.texts[n]])), rounds, pipe.cpu)
             find = timed(
-                lambda n: pipe.call(
-                    "search_nodes", {"query": max(work.questions[n].split(), key=len)}
-                ),
-                rounds,
-                pipe.cpu,
+                lambda n: pipe.call(finding, asked_for(work.questions[n])), rounds, pipe.cpu
             )
     return Calls(store, find)
-
-
-def _entity(name: str, text: str) -> dict[str, object]:
-    return {"name": name, "entityType": "memory", "observations": [text]}
 
 
 Row = tuple[str | int | float | None, ...]
@@ -352,11 +423,12 @@ def measure(size: int, work: Work, into: Tables, *, install: bool) -> None:
         beside("chromadb, no server, our embedding", _with(calls, text, question))
     except NotThere as reason:
         print(f"left out: {reason}")
-    try:
-        rounds = len(work.texts) - WARM if size < SLOW_RECORDS else min(10, len(work.texts) - WARM)
-        beside("server-memory over stdio", memory_server(data, work, rounds, install=install))
-    except NotThere as reason:
-        print(f"left out: {reason}")
+    texts = json.loads((data / "texts.json").read_text(encoding="utf-8"))
+    for name in SERVERS:
+        try:
+            beside(f"{name} over stdio", served(name, texts, work, install=install))
+        except NotThere as reason:
+            print(f"left out: {reason}")
 
 
 def _split(size: int, whole: Timing, embedding: Timing, inside: Timing) -> list[Row]:
@@ -383,13 +455,12 @@ def main() -> None:
     parser = asked("Measure the whole tool, over stdio and beside others.")
     parser.add_argument("--sizes", type=int, nargs="+", default=None)
     given = parser.parse_args()
-    sizes = given.sizes or ([30] if given.quick else [1_000, 100_000])
+    sizes = given.sizes or ([30] if given.quick else [1_000])
     rounds = 3 if given.quick else 200
     method = {
         **machine(),
         "sizes": ", ".join(map(str, sizes)),
-        "calls": f"{rounds} of each after {WARM}, over stdio, in process and parts alone in turn "
-        f"(server-memory: 10 from {SLOW_RECORDS:,} memories)",
+        "calls": f"{rounds} of each after {WARM}, over stdio, in process and parts alone in turn",
         "client": "JSON lines over a pipe, without a client library",
         "peers": peers.versions(),
         "times": "milliseconds; p50 unless said; CPU of all threads of the server, mean a call",
@@ -426,8 +497,9 @@ def _tables(rows: Tables) -> list[Table]:
             ("memories", "what", *both),
             rows.beside,
             "not equal: chromadb keeps no versions, no trail, no ranking by words, and answers in "
-            "process, found by vectors alone; server-memory finds a string, not a meaning, gives "
-            "all that hold it, embeds nothing and does not wait for the disk",
+            "process, found by vectors alone; server-memory and libsql find a string, not a "
+            "meaning, and embed nothing; server-memory does not wait for the disk; compartment embeds "
+            "by a model for English alone, and encrypts",
         ),
     ]
 

@@ -212,9 +212,10 @@ def test_peers_are_pinned_and_their_locks_name_no_host() -> None:
     lock = json.loads(peers.NODE_LOCK.read_text(encoding="utf-8"))
     packages = {name: each for name, each in lock["packages"].items() if name}
     assert all("resolved" not in each and each["integrity"] for each in packages.values())
-    pinned = peers.CHROMA_LOCK.read_text(encoding="utf-8")
-    assert "://" not in pinned
-    assert pinned.count("==") <= pinned.count("--hash=sha256:")
+    for each in (peers.CHROMA_LOCK, peers.COMPARTMENT_LOCK):
+        pinned = each.read_text(encoding="utf-8")
+        assert "://" not in pinned
+        assert pinned.count("==") <= pinned.count("--hash=sha256:")
 
 
 def test_a_peer_that_may_not_be_installed_is_left_out(

@@ -52,8 +52,8 @@ def page() -> list[str]:
 def _described(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
     """Yield the lines about a command and, one level deeper, about the commands in it."""
     yield from ("", f"{'#' * level} `{context.command_path}`", "")
-    pieces = " ".join(command.collect_usage_pieces(context))
-    yield from ("```text", f"{context.command_path} {pieces}".rstrip(), "```", "")
+    if arguments := [each for each in command.collect_usage_pieces(context) if each != "[OPTIONS]"]:
+        yield from ("```text", " ".join((context.command_path, "[OPTIONS]", *arguments)), "```", "")
     yield from _paragraphs(command.help or "")
     shown = (each for each in command.params if not isinstance(each, CommonOption))
     if rows := [row for row in (_row(each, context) for each in shown) if row]:

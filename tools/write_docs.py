@@ -19,10 +19,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from minutebook.config import subjects, variable_of  # noqa: E402
+from minutebook.config import subjects  # noqa: E402
 from minutebook.serve.contracts.contract import Contract  # noqa: E402
 from minutebook.serve.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.serve.invocation import FILE  # noqa: E402
+from tests.serve.contracts.promises import Requirement  # noqa: E402
 from tests.serve.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
 from tools import commands_page, quality_page, reliability_page  # noqa: E402
 from tools.tables import table  # noqa: E402
@@ -35,16 +36,15 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "A setting comes from the command line, else the environment, else "
+        "A setting comes from the command line, else the environment (its name in capitals behind `MINUTEBOOK_`), else "
         f"`{FILE}` in the data directory, else its default. `home` cannot stand in that file. "
         "Relative paths in it are from its folder; elsewhere, from where the command is given.",
     ]
-    heads = ["setting", "environment variable", "type", "default", "meaning"]
+    heads = ["setting", "type", "default", "meaning"]
     for subject in subjects():
         rows = [
             [
                 f"`{each.name}`",
-                f"`{variable_of(each.name)}`",
                 each.metadata["kind"].wanted,
                 _default_of(each),
                 str(each.metadata["help"]),
@@ -204,8 +204,8 @@ def promises_page() -> str:
         [
             "# Promises",
             "",
-            "Every sentence that the contracts promise, with the tests that prove it or what keeps "
-            "it from being so.",
+            "Every sentence that the contracts and their `RESOLUTIONS.md` promise, with the tests that prove it or what "
+            "keeps it from being so. An id names contract, tool and sentence.",
             "",
             f"{kept} of {len(MANIFEST)} promises are kept, each proved by a test; {diverged} are not.",
             *_promises(),
@@ -218,8 +218,10 @@ def _promises() -> Iterator[str]:
     for proof in proofs():
         tests[proof.id].append(f"[{proof.test}](../{proof.path})")
     why = {each.id: each.why for each in DIVERGENCES}
-    for source, promised in groupby(MANIFEST, key=lambda each: each.source):
-        yield from ["", f"## {source}", ""]
+    contracts = list(dict.fromkeys(map(_contract_of, MANIFEST)))
+    in_order = sorted(MANIFEST, key=lambda each: contracts.index(_contract_of(each)))
+    for contract, promised in groupby(in_order, key=_contract_of):
+        yield from ["", f"## {contract}", ""]
         rows = []
         for each in promised:
             kept = ", ".join(dict.fromkeys(tests[each.id]))
@@ -227,6 +229,10 @@ def _promises() -> Iterator[str]:
                 [f"`{each.id}`", each.text, kept or f"**Not kept.** {why.get(each.id, '')}"]
             )
         yield from table(["id", "promise", "proof"], rows)
+
+
+def _contract_of(requirement: Requirement) -> str:
+    return requirement.id.partition("/")[0]
 
 
 def _page(lines: Iterable[str]) -> str:

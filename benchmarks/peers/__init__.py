@@ -15,6 +15,7 @@ from benchmarks.measure import DATA, NotThere
 
 HERE = Path(__file__).parent
 CHROMA_LOCK = HERE / "requirements.lock"
+COMPARTMENT_LOCK = HERE / "compartment.lock"
 NODE_LOCK = HERE / "package-lock.json"
 MEMORY_SERVER = "@modelcontextprotocol/server-memory"
 LIBSQL_SERVER = "mcp-memory-libsql"
@@ -23,12 +24,23 @@ LIBSQL_SERVER = "mcp-memory-libsql"
 def chroma(*, install: bool) -> Path:
     """Return a Python interpreter that has chromadb. Raises NotThere if it cannot be had."""
 
+    return _python(_in_python("chromadb", CHROMA_LOCK, install=install))
+
+
+def compartment(*, install: bool) -> Path:
+    """Return the command `compartment`. Raises NotThere if it cannot be had."""
+    return _python(_in_python("compartment", COMPARTMENT_LOCK, install=install)).with_name(
+        "compartment"
+    )
+
+
+def _in_python(name: str, lock: Path, *, install: bool) -> Path:
     def make(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", folder])
-        install = ["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"]
-        _run([_python(folder), *install, CHROMA_LOCK])
+        options = ["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"]
+        _run([_python(folder), *options, lock])
 
-    return _python(_installed("chromadb", CHROMA_LOCK, make, install=install))
+    return _installed(name, lock, make, install=install)
 
 
 def memory_server(*, install: bool) -> list[str | Path]:
@@ -85,10 +97,19 @@ def npm_package(name: str, version: str, sha512: str, *, install: bool) -> Path:
 def versions() -> str:
     """Name the peers as they are pinned."""
     packages = json.loads(NODE_LOCK.read_text(encoding="utf-8"))["packages"]
-    served = packages[f"node_modules/{MEMORY_SERVER}"]["version"]
-    lines = CHROMA_LOCK.read_text(encoding="utf-8").splitlines()
-    pinned = next(line for line in lines if line.startswith("chromadb=="))
-    return f"chromadb {pinned.split()[0].partition('==')[2]}, {MEMORY_SERVER} {served}"
+    served = (
+        f"{name} {packages[f'node_modules/{name}']['version']}"
+        for name in (MEMORY_SERVER, LIBSQL_SERVER)
+    )
+    pinned = (
+        next(
+            line.split()[0].replace("==", " ")
+            for line in lock.read_text("utf-8").splitlines()
+            if line.startswith(f"{name}==")
+        )
+        for name, lock in (("chromadb", CHROMA_LOCK), ("compartment", COMPARTMENT_LOCK))
+    )
+    return ", ".join((*pinned, *served))
 
 
 def _installed(name: str, lock: Path, make: Callable[[Path], None], *, install: bool) -> Path:

@@ -173,22 +173,21 @@ def requests(target: Target, number: int) -> dict[str, bytes]:
     }
 
 
-async def timed(house: House, numbers: Iterator[int]) -> list[tuple[str, float, float]]:
-    """Make CALLS of each kind: which, its milliseconds, and the server's CPU milliseconds meanwhile.
+async def timed(house: House, numbers: Iterator[int]) -> list[tuple[str, float]]:
+    """Make CALLS of each kind: which, and its milliseconds.
 
     A call whose connection is cut is made again, in the same time. Fails if one is refused.
     """
-    taken: list[tuple[str, float, float]] = []
-    pid, wire = house.server.process.pid, await Wire.open(house.other)
+    taken: list[tuple[str, float]] = []
+    wire = await Wire.open(house.other)
     end = time.monotonic() + LONGEST
     for count in range(CALLS):
         if time.monotonic() > end and count >= 15:
             break
         for probe, request in requests(house.other, next(numbers)).items():
-            began, cpu = time.perf_counter(), cpu_of(pid)
+            began = time.perf_counter()
             wire = await answered(house.other, wire, request)
-            spent, cpu_spent = time.perf_counter() - began, cpu_of(pid) - cpu
-            taken.append((probe, 1e3 * spent, 1e3 * cpu_spent))
+            taken.append((probe, 1e3 * (time.perf_counter() - began)))
             await asyncio.sleep(PAUSE)
     wire.close()
     return taken
@@ -229,7 +228,7 @@ def sockets(pid: int) -> int:
 
 
 class Figures:
-    """What was timed of one kind of flood, by one clock."""
+    """The milliseconds of the calls beside one kind of flood."""
 
     def __init__(self) -> None:
         self.rounds: list[tuple[Times, Times]] = []
@@ -259,29 +258,23 @@ class Figures:
 
 @pytest.mark.parametrize("kind", KINDS if LONG else SHORT)
 def test_a_flood_takes_nobody_elses_service(kind: str, house: House, sink: tuple[int, int]) -> None:
-    pid, calls = house.server.process.pid, 0
-    wall, cpu = Figures(), Figures()
-    spent, flooded, flooding = 0.0, Counter[str](), house.flooding(kind)
+    pid, figures = house.server.process.pid, Figures()
+    flooded, flooding = Counter[str](), house.flooding(kind)
     for _ in range(ROUNDS):
-        idle: list[tuple[str, float, float]] = []
+        idle: list[tuple[str, float]] = []
         if LONG:
             with flood(kind, replace(flooding, port=sink[0]), sink[1]):
                 idle = asyncio.run(timed(house, NUMBERS))
         with flood(kind, flooding, pid) as answers:
-            before = cpu_of(pid)
             busy = asyncio.run(timed(house, NUMBERS))
-            spent += cpu_of(pid) - before
-        calls += len(busy)
         flooded += answers
         assert sockets(pid) < CONNECTIONS + 20
         if LONG:
-            wall.add([each[:2] for each in idle], [each[:2] for each in busy])
-            cpu.add([(each[0], each[2]) for each in idle], [(each[0], each[2]) for each in busy])
+            figures.add(idle, busy)
         settle(pid)
     assert kind in ARE_REFUSED or flooded["answered"] >= flooded["refused"], flooded
     if LONG:
-        report("floods", kind, **wall.told(), **flooded)
-        report("floods cpu", kind, **cpu.told(), spent=round(1e3 * spent / calls, 2))
+        report("floods", kind, **figures.told(), **flooded)
 
 
 def settle(pid: int) -> None:

@@ -124,7 +124,7 @@ def test_the_wheel_has_what_runs_and_nothing_else(dist: Path) -> None:
     assert [name for name in ours if name.startswith("minutebook/features/pages/static/")]
     said = packaging.metadata.Metadata.from_email(meta, validate=True)
     assert said.project_urls
-    assert {"Homepage", "Source", "Issues", "Changelog"} <= set(said.project_urls)
+    assert {"Homepage", "Source", "Issues", "Releases"} <= set(said.project_urls)
     assert email.message_from_bytes(meta)["Description-Content-Type"] == "text/markdown"
 
 

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.whole
 FILES = (
     "pyproject.toml",
     "requirements.lock",
-    "CHANGELOG.md",
     "README.md",
     "deploy/compose.yaml",
     "src/minutebook/__init__.py",
@@ -35,13 +34,12 @@ def replace(path: Path, old: str, new: str) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project of which the version can be released: ours, with addresses and a section."""
+    """A project of which the version can be released: ours, with addresses."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     replace(tmp_path / "pyproject.toml", "minutebook.example/", "minutebook.dev/")
     replace(tmp_path / "README.md", "mcp-name: example.minutebook/", "mcp-name: dev.minutebook/")
-    replace(tmp_path / "CHANGELOG.md", "## Unreleased", f"## {__version__} (2026-12-01)")
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "add", "--all")
     git(tmp_path, "commit", "--quiet", "--message", "project: begin")
@@ -61,7 +59,6 @@ def test_this_project_has_no_address_yet() -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "problem"),
     [
-        ("CHANGELOG.md", "(2026-12-01)", "", "no section"),
         ("deploy/compose.yaml", f"minutebook:{__version__}", "minutebook:0.0.1", "another image"),
         ("pyproject.toml", "minutebook.dev/issues", "localhost/issues", "belongs to nobody"),
         ("README.md", "dev.minutebook/", "dev.another/", "another mcp-name"),
@@ -90,6 +87,6 @@ def test_a_file_that_is_not_committed_and_a_tag_that_is_there_are_found(project:
 
 def test_another_version_must_be_entered_in_each_place(project: Path) -> None:
     found = list(problems(project, "9.0.0"))
-    for word, each in zip(("__init__", "compose", "CHANGELOG"), found, strict=True):
+    for word, each in zip(("__init__", "compose"), found, strict=True):
         assert word in each
     assert "is no version" in next(problems(project, "latest"))

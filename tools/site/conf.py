@@ -100,7 +100,6 @@ ARCHITECTURE
 CONTRIBUTING
 docs/releasing
 docs/decisions/README
-CHANGELOG
 ```
 
 ```{toctree}

@@ -37,7 +37,7 @@ def test_pages_are_written_once_and_then_in_step(
 def test_every_setting_has_a_row() -> None:
     page = settings_page()
     for each in fields(all_settings()):
-        assert f"| `{each.name}` | `MINUTEBOOK_{each.name.upper()}` |" in page
+        assert f"\n| `{each.name}` | " in page
 
 
 @pytest.mark.thorough
