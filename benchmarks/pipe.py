@@ -52,6 +52,18 @@ class Pipe:
         """Return the CPU seconds that the server has used."""
         return cpu_seconds(self._process.pid)
 
+    def settle(self) -> None:
+        """Wait until the server has done the work that it was left with: until a second costs it no more than 10 ms of CPU.
+
+        Raises TimeoutError if that takes more than two minutes.
+        """
+        for _ in range(120):
+            before = self.cpu()
+            time.sleep(1.0)
+            if self.cpu() - before <= 0.01:
+                return
+        raise TimeoutError("the server is still busy with what it was given before")
+
     def initialize(self) -> None:
         """Open the session."""
         self.request("initialize", initialize(PROTOCOL)["params"])

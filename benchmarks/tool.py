@@ -213,6 +213,8 @@ def ours(home: Path, work: Work) -> dict[str, Timing]:
         app = open_app(settings, models=Models(Embedding(lambda: ready, ready.model), None))
         app.embedding.wait()
         pipe.initialize()
+        pipe.call("get_status", {})
+        pipe.settle()
         measured = timed_in_turn(_stores(pipe, app, settings, model, work), rounds)
         measured |= timed_in_turn(_finds(pipe, app, settings, model, work), rounds)
         app.close()
@@ -374,6 +376,7 @@ def served(name: str, texts: Sequence[str], work: Work, *, install: bool) -> Cal
             pipe.initialize()
             for start in range(0, len(texts), BATCH):
                 pipe.call(storing, stored(texts[start : start + BATCH]))
+            pipe.settle()
             store = timed(lambda n: pipe.call(storing, stored([work.texts[n]])), rounds, pipe.cpu)
             find = timed(
                 lambda n: pipe.call(finding, asked_for(work.questions[n])), rounds, pipe.cpu
