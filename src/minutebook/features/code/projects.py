@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.feature import loaded
+from minutebook.feature import Event
 from minutebook.features.code.chunking.files import check_root, check_root_below
 from minutebook.features.code.indexing import BATCH, Indexing, Pace
 from minutebook.features.code.settings import CodeSettings
@@ -335,8 +335,7 @@ class Projects:
         try:
             read = run.run()
             self._note_vectors(read)
-            for reading in loaded("on_index"):
-                reading(self._app, read)
+            self._app.tell(Event.INDEX, read)
         except Conflict:
             raise
         except MinutebookError as error:

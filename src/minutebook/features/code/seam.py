@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from minutebook.app import App
 from minutebook.memory.jobs import Job
-from minutebook.memory.reset import Reset
+from minutebook.memory.maintenance.overview import Reset
 from minutebook.record.caller import Caller
 from minutebook.record.records import Kind
 

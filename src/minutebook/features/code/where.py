@@ -15,7 +15,7 @@ from minutebook.config import Settings, option_of, stated
 from minutebook.config.folders.finding import FolderPlace, PlaceFact
 from minutebook.config.folders.trust import TrustedFolders
 from minutebook.config.whereabouts import follows_folders, known_place, scope_of
-from minutebook.feature import loaded
+from minutebook.feature import Event, heard
 from minutebook.record.errors import InvalidInput
 from minutebook.record.filters import default_organization
 from minutebook.record.reason import Reason
@@ -85,7 +85,7 @@ def _shape(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -
 
 
 def _facts(settings: Settings, place: FolderPlace) -> Sequence[PlaceFact]:
-    return [of(settings, place) for of in loaded("where")]
+    return [of(settings, place) for of in heard(Event.WHERE)]
 
 
 def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:

@@ -1,4 +1,4 @@
-"""The additions of features to the pages, from the registers `pages`, `page_parts` and `page_acts`."""
+"""The additions of features to the pages, from the register `pages`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -26,7 +26,7 @@ Shown = tuple[str, Mapping[str, Any]]
 @cache
 def registered() -> Sequence[Pages]:
     """Return the additions of each feature."""
-    return tuple(loaded("pages"))
+    return tuple(loaded("pages.own"))
 
 
 @cache
@@ -83,7 +83,7 @@ def _parts(place: str) -> Sequence[tuple[str, Any]]:
     return tuple(
         (template, feature.load(name) if name else lambda *_: {})
         for feature in features()
-        for template, name in feature.page_parts.get(place, {}).items()
+        for template, name in feature.pages.parts.get(place, {}).items()
     )
 
 
@@ -92,7 +92,7 @@ def _acts() -> Views:
     return {
         ("POST", path): (name.partition(":")[2].replace("_", " "), _view(feature.load(name)))
         for feature in features()
-        for path, name in feature.page_acts.items()
+        for path, name in feature.pages.acts.items()
     }
 
 
