@@ -73,7 +73,7 @@ def why(
         requests: list[Request | None] = [None] * len(commits)
         if commits and api is not None:
             requests = api.run(requests_before, written, scope)
-    changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
+    changes = [LineChange.of(*each) for each in zip(commits, requests, strict=True)]
     ranked = [(rank, each) for each in texts if (rank := asked.rank(each)) is not None]
     changes = sorted(changes, key=lambda each: each.rank)[:limit]
     reasons = in_order([*ranked, *((each.rank, each) for each in changes)])
@@ -88,7 +88,7 @@ def why(
             )
         warn(f"Older commits cannot be read: {reason_of(cut)}")
     lines = [line for each in reasons for line in _lines(each)]
-    say(list(map(_shape, reasons)), lines or _NOTHING, as_json)
+    say(reasons, lines or _NOTHING, as_json)
 
 
 def _lines(reason: Reason) -> Iterator[str]:
@@ -96,9 +96,9 @@ def _lines(reason: Reason) -> Iterator[str]:
         yield f"{reason.label} {style(reason.id, dim=True)}  ({reason.at:%Y-%m-%d})"
         yield f"    {body(reason.text.strip(), '    ')}"
         return
-    subject, _, rest = reason.commit.message.strip().partition("\n")
-    who = f"{reason.at:%Y-%m-%d}, {as_name(reason.commit.author.name)}"
-    yield f"commit {style(reason.commit.short_id, dim=True)}  {subject}  ({who})"
+    subject, _, rest = reason.text.strip().partition("\n")
+    who = f"{reason.at:%Y-%m-%d}, {as_name(reason.author)}"
+    yield f"commit {style(reason.short_id, dim=True)}  {subject}  ({who})"
     if rest.strip():
         yield f"    {body(rest.strip(), '    ')}"
     if reason.request is not None:
@@ -106,29 +106,6 @@ def _lines(reason: Reason) -> Iterator[str]:
         perhaps = "" if reason.request.is_certain else "perhaps "
         session = style(reason.request.session, dim=True)
         yield f"    {perhaps}asked for in session {session}: {asked}"
-
-
-def _shape(reason: Reason) -> dict[str, object]:
-    if isinstance(reason, CitingText):
-        return {
-            "kind": reason.kind,
-            "id": reason.id,
-            "text": reason.text,
-            "at": reason.at,
-            "binding": reason.is_binding,
-        }
-    request = reason.request
-    return {
-        "kind": "commit",
-        "id": reason.id,
-        "text": reason.commit.message,
-        "at": reason.at,
-        "author": reason.commit.author.name,
-        "session": request and request.session,
-        "turn": request and request.turn,
-        "prompt": request and request.prompt,
-        "certain": request and request.is_certain,
-    }
 
 
 COMMANDS = (why,)
