@@ -8,7 +8,7 @@ FEATURE = Feature(
     settings=".settings:ProofSettings",
     commands={"Trust": {".cli": ("audit",)}},
     operations=".operations:OPERATIONS",
-    checks=".checks:checks",
+    checks=".audit_proof:checks",
     pages=WebPages(own=".pages:PAGES", parts={"activity.links": {"audit_proof/link.html": ""}}),
     jobs=".signing:jobs",
 )

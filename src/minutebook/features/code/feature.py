@@ -18,6 +18,6 @@ FEATURE = Feature(
         own=".pages.register:PAGES",
         parts={"health.below": {"code/health.html": ".pages.register:projects_of"}},
     ),
-    jobs=".seam:jobs",
-    on={Event.RESET: ".seam:removed"},
+    jobs=".projects:jobs",
+    on={Event.RESET: ".projects:removed"},
 )

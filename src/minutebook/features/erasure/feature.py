@@ -7,5 +7,5 @@ FEATURE = Feature(
     needs=("ledger",),
     commands={"Look after it": {".cli": ("erase",)}},
     checks=".order:checks",
-    undo=".undoing:undoing",
+    undo=".order:undoing",
 )

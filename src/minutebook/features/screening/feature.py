@@ -6,6 +6,6 @@ FEATURE = Feature(
     name="screening",
     commands={"Look after it": {".cli": ("scan",)}},
     operations=".operations:OPERATIONS",
-    pages=WebPages(parts={"health.findings": {"screening/found.html": ".seam:secrets"}}),
-    undo=".seam:undoing",
+    pages=WebPages(parts={"health.findings": {"screening/found.html": ".secret_scan:secrets"}}),
+    undo=".secret_scan:undoing",
 )

@@ -8,5 +8,5 @@ FEATURE = Feature(
     files=Files(erased=".copies:CopiesOfRemotes"),
     tables=".rows:TABLES",
     commands={"Take out and bring in": {".cli": ("sync",)}},
-    undo=".undoing:undoing",
+    undo=".machines:undoing",
 )

@@ -7,7 +7,7 @@ FEATURE = Feature(
     tables=".rows:TABLES",
     commands={"Begin": {".cli": ("undo",)}},
     operations=".operations:OPERATIONS",
-    today=".today:last_acts",
+    today=".operations:acts_of_day",
     pages=WebPages(acts={"/undo/{name}": ".undo:take_back"}),
     jobs=".undo:jobs",
     on={Event.ACT: ".images:keep"},

@@ -33,7 +33,7 @@ def registered() -> Sequence[Pages]:
 def views() -> Sequence[Views]:
     """Return all views."""
     return (
-        {("GET", "/"): ("begin", _begin)},
+        {("GET", "/"): ("begin", _begin), ("GET", "/more"): ("more", _more)},
         *(v for each in registered() for v in each.views),
         _acts(),
     )
@@ -49,13 +49,13 @@ def menu() -> Sequence[MenuEntry]:
     return [each for each in _entries() if each.group is None]
 
 
-def more(visit: Visit) -> Mapping[Later, Sequence[MenuEntry]]:
-    """Return the entries of the page *More* by group, in order: of pages on which there is something."""
+def _more(visit: Visit) -> Page:
+    """List the entries of the page *More* by group, in order: of pages on which there is something."""
     groups: dict[Later, list[MenuEntry]] = {}
     for each in _entries():
         if each.group is not None and (each.holds is None or each.holds(visit)):
             groups.setdefault(each.group, []).append(each)
-    return groups
+    return Page("more.html", {"groups": groups})
 
 
 def is_under_more(path: str) -> bool:
