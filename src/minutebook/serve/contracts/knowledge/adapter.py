@@ -130,11 +130,7 @@ def recall(
     weights = _weights(vector_weight, bm25_weight, ppr_weight)
     sources = [*(app.recall_sources if include_memories else ()), *[Source.CODE] * include_code]
     ranking = app.combined.recall(
-        caller,
-        query,
-        limit,
-        weights,
-        sources,
+        *(caller, query, limit, weights, sources),
         tokens=app.recall_tokens,
         project=project_id,
         language=language,
