@@ -23,12 +23,12 @@ from minutebook.config import settings_with
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.hooks.operations import RELEVANCE
-from minutebook.invocation import Invocation
 from minutebook.record.caller import Caller
 from minutebook.record.records import MemoryType, Role
 from minutebook.record.writing.drafts import Draft
 from minutebook.serve.daemon import client
 from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.invocation import Invocation
 
 WRITER = Caller(name="benchmark", role=Role.HUMAN)
 _CALLS, _QUICK_CALLS = 41, 2

@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks import peers, serving_load, start
 from benchmarks.measure import Table, asked, cpu_seconds, machine, pss, publish
 from benchmarks.pipe import Pipe
-from minutebook import invocation
+from minutebook.serve import invocation
 from minutebook.serve.daemon import client
 from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
 from tests.constants import with_constants

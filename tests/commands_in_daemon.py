@@ -12,10 +12,10 @@ from click.testing import Result
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings, load
-from minutebook.invocation import Invocation
+from minutebook.config.settings import shared
 from minutebook.serve.daemon.operations import DaemonHost, LeftToClient, attend
-from minutebook.serve.daemon.process import shared
 from minutebook.serve.daemon.rendezvous import daemon_address, read_line
+from minutebook.serve.invocation import Invocation
 from tests.terminal import typed
 
 ON = {"MINUTEBOOK_DAEMON": "on", "LOGNAME": "ada"}

@@ -18,7 +18,7 @@ import pytest
 
 from minutebook.__main__ import main as start
 from minutebook.cli.progress import interruptible
-from minutebook.invocation import INTERRUPTED
+from minutebook.serve.invocation import INTERRUPTED
 from tests.examples import parametrize_in_part
 from tests.terminal import Run, leaf_commands, remembered
 

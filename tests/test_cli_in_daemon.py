@@ -9,7 +9,7 @@ import pytest
 from minutebook.config import load
 from minutebook.features.hooks.answers import HookAnswer, answer
 from minutebook.features.hooks.early_hook import run_and_exit
-from minutebook.invocation import read_early
+from minutebook.serve.invocation import read_early
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.config.folders.test_finding import repository
 from tests.examples import parametrize_in_part

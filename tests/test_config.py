@@ -2,17 +2,18 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minutebook import invocation
-from minutebook.config import all_settings, load
+from minutebook.config import all_settings, load, settings_with
 from minutebook.config.kinds import FILE, FOLDER, ROOTS
-from minutebook.config.settings import former_settings
+from minutebook.config.settings import differing, former_settings, hidden_settings, shared
 from minutebook.features.code.settings import CodeSettings
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.record.errors import InvalidInput
+from minutebook.record.records import Role
 
 
 @pytest.mark.parametrize(
@@ -97,15 +98,61 @@ def test_roots_in_the_environment_that_are_no_table_are_refused(tmp_path: Path, 
 
 
 @pytest.mark.whole
-def test_what_the_thin_proxy_takes_for_a_path_is_one_here() -> None:
+def test_every_path_is_from_the_folder_in_which_it_was_typed(tmp_path: Path) -> None:
     kinds = {each.name: each.metadata["kind"] for each in fields(all_settings())}
-    assert {name for name, kind in kinds.items() if kind in (FOLDER, FILE)} == invocation._PATHS
-    assert {name for name, kind in kinds.items() if kind is ROOTS} == invocation._PATH_LISTS
+    paths = [name for name, kind in kinds.items() if kind in (FOLDER, FILE, ROOTS)]
+    for name in (*paths, "embedder", "jwt_keys"):
+        variables = {f"MINUTEBOOK_{name.upper()}": "sub/here"}
+        for settings in (
+            load({}, variables, str(tmp_path)),
+            load({name: "sub/here"}, {}, str(tmp_path)),
+        ):
+            found = getattr(settings, name)
+            (told,) = found if isinstance(found, tuple) else (found,)
+            assert str(told) == str(tmp_path / "sub" / "here"), name
+    key = load({"key": "file: sub/key "}, {}, str(tmp_path)).key
+    assert key == f"file:{tmp_path / 'sub' / 'key'}"
 
 
 @pytest.mark.whole
 def test_secrets_are_in_no_representation() -> None:
-    assert {each.name for each in fields(all_settings()) if not each.repr} == invocation.HIDDEN
+    assert {each.name for each in fields(all_settings()) if not each.repr} == hidden_settings()
+
+
+def test_a_variable_of_a_contract_states_a_setting(tmp_path: Path) -> None:
+    variables = {"AGENT_MEMORY_SECRET": "open sesame", "MINUTEBOOK_HOME": str(tmp_path)}
+    assert load({}, variables).of(LedgerSettings).agent_memory_secret == "open sesame"
+    own = variables | {"MINUTEBOOK_AGENT_MEMORY_SECRET": "sesame"}
+    assert load({}, own).of(LedgerSettings).agent_memory_secret == "sesame"
+
+
+OF_A_CLIENT: dict[str, Any] = {
+    "role": Role.ADMIN,
+    "agent": "ada",
+    "organization": "acme",
+    "repository": "r",
+    "user": "u",
+    "scope_from_folder": "on",
+    "tool_names": "safe",
+    "read_only": True,
+    "tools": ("recall",),
+    "answers": "lines",
+    "hook_wait": 2.0,
+    "hooks": "off",
+    "rate_limit": 9.0,
+}
+
+
+@pytest.mark.needs("hooks", "http", "ledger")
+def test_clients_of_one_daemon_have_to_agree_on_all_but_their_own(tmp_path: Path) -> None:
+    plain = settings_with(home=tmp_path)
+    assert shared(settings_with(home=tmp_path, **OF_A_CLIENT)) == plain
+    assert differing(settings_with(home=tmp_path, **OF_A_CLIENT, log_level="debug"), plain) == []
+    ledger = settings_with(home=tmp_path, ledger=tmp_path, **OF_A_CLIENT)
+    assert shared(ledger) == settings_with(home=tmp_path, ledger=tmp_path, organization="acme")
+    assert differing(ledger, plain) == ["organization", "ledger"]
+    secret = settings_with(home=tmp_path, durability="normal", agent_memory_secret="sesame")
+    assert set(differing(secret, plain)) == {"durability", "agent_memory_secret"}
 
 
 @pytest.mark.whole

@@ -101,7 +101,7 @@ def test_suppressing_every_error_is_a_broad_except_too() -> None:
 )
 def test_the_environment_is_read_in_config_only(text: str) -> None:
     assert [line for line, _ in told(MODULE, f"import os\n{text}\n")] == [2]
-    assert told("src/minutebook/invocation.py", f"import os\n{text}\n") == []
+    assert told("src/minutebook/serve/invocation.py", f"import os\n{text}\n") == []
 
 
 @pytest.mark.parametrize("text", ["os.environ['A'] = '1'", "os.environ.setdefault('A', '1')"])

@@ -35,7 +35,7 @@ BROAD_EXCEPTS = {
     "model/service.py": "the background worker: its error is kept and shown as a state",
 }
 # The entry hands the environment on unread: importing settings would slow the thin proxy.
-ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
+ENVIRONMENT_READS = {"serve/invocation.py", "__main__.py"}
 # ONNX Runtime and OpenBLAS look at their variables when they are loaded, so they are set before.
 ENVIRONMENT_WRITES = {"features/models/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}

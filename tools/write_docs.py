@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from minutebook.config import subjects, variable_of  # noqa: E402
-from minutebook.invocation import FILE  # noqa: E402
 from minutebook.serve.contracts.contract import Contract  # noqa: E402
 from minutebook.serve.contracts.registry import CONTRACTS  # noqa: E402
+from minutebook.serve.invocation import FILE  # noqa: E402
 from tests.serve.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
 from tools import commands_page, quality_page, reliability_page  # noqa: E402
 from tools.tables import table  # noqa: E402

@@ -4,7 +4,7 @@ import os
 import sys
 from io import TextIOWrapper
 
-from minutebook import invocation
+from minutebook.serve import invocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -220,7 +220,7 @@ class App:
         )
 
     def note_written(self, caller: Caller, record: TextRecord) -> None:
-        """Add the notes on a text that was just written to the call: what a memory is like, and those of features."""
+        """Add the notes on a text that was just written to the call: similar memories, and the notes of features."""
         if isinstance(record, Memory):
             self.similar.note(caller, record)
         self.tell(Event.WRITE, caller, record)
@@ -351,6 +351,7 @@ class App:
     def start(self) -> None:
         """Compose every service, load the model and begin the work in the background."""
         compose_all(self)
+        self._store.upkeep.warm_up()
         self.background.start()
 
     def close(self) -> None:

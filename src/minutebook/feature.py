@@ -72,8 +72,8 @@ class Files(NamedTuple):
 class ModelOpeners(NamedTuple):
     """ModelOpeners that a feature opens."""
 
-    embedder: str = ""
-    """The embedder that the setting `embedder` names: a function from Settings to an Embedding."""
+    embedders: Mapping[str, str] = MappingProxyType({})
+    """Embedders, by the value of the setting `embedder`: functions from Settings to an Embedding; "" is any other value."""
     chat: str = ""
     """A chat service that writes summaries: a function from Settings to a Summarizer, None if they name none."""
     summarizer: str = ""

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from minutebook.config import all_settings
-from minutebook.invocation import PREFIX
+from minutebook.serve.invocation import PREFIX
 from tests.test_guides import ROOT, parsed
 
 DEPLOY = ROOT / "deploy"

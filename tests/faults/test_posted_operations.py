@@ -13,9 +13,9 @@ import pytest
 
 from minutebook import __version__
 from minutebook.ask.table import operations
-from minutebook.invocation import Invocation
 from minutebook.serve.daemon import client
 from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.invocation import Invocation
 from tests.faults.campaign import chance, report, rounds
 from tests.features.http.speaking import PLAIN, serving
 

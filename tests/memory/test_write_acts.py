@@ -184,7 +184,15 @@ BESIDE = {
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
 READS = {
-    "DecisionActs": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
+    "DecisionActs": {
+        "beginning",
+        "everything",
+        "history",
+        "latest",
+        "on_target_of",
+        "read",
+        "truths",
+    },
     "entities": {"communities", "read", "related"},
     "Erasing": {"check", "copies", "find", "unfinished"},
     "GovernedMemories": {"read", "search"},

@@ -61,8 +61,8 @@ def test_a_name_does_not_pass_for_the_words_around_it(author: str, origin: Origi
 def test_only_the_parts_that_are_known_are_named() -> None:
     origin = Origin(client="cursor", session="s")
     assert origin.parts == {"client": "cursor", "session": "s"}
-    assert Origin.of(origin.parts) == origin
+    assert Origin.from_parts(origin.parts) == origin
     assert origin.program == "cursor"
     assert Origin(client="cursor", version="1.2").program == "cursor 1.2"
     with pytest.raises(TypeError):
-        Origin.of({"colour": "red"})
+        Origin.from_parts({"colour": "red"})

@@ -39,7 +39,7 @@ def caller(organization: str | None, *repositories: str, token: str = "t") -> Ca
 def test_roots_are_those_of_the_callers_organization_and_repositories(
     named: NamedRoots, who: Caller, found: tuple[Path, ...]
 ) -> None:
-    assert Roots(named, "home").of(who) == found
+    assert Roots(named, "home").folders_of(who) == found
 
 
 def test_all_roots_are_those_of_everybody() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook import invocation
+from minutebook.serve import invocation
 from minutebook.serve.daemon.rendezvous import DaemonAddress
 from minutebook.serve.daemon.spawning import KILLS, Ended, started
 from minutebook.store.disk.filelock import FileLock
@@ -41,7 +41,7 @@ def stopped(pid: int) -> Iterator[None]:
 def test_a_client_does_not_wait_for_ever_for_a_daemon_that_hangs(house: House) -> None:
     stored(house.client(), "before")
     pid = house.pid()
-    house.set(invocation__DAEMON_WAIT=3.0)
+    house.set(serve__daemon__client__DAEMON_WAIT=3.0)
     with stopped(pid):
         pipe = house.spawn()
         assert pipe.handshake()["result"]["serverInfo"]
@@ -59,7 +59,7 @@ def test_what_a_daemon_left_unanswered_when_it_hung_is_read_again_and_never_writ
     house: House,
 ) -> None:
     stored(house.client(), "before")
-    house.set(invocation__DAEMON_WAIT=3.0)
+    house.set(serve__daemon__client__DAEMON_WAIT=3.0)
     reader, writer = house.client(), house.client()
     with stopped(house.pid()):
         reader.send({**CALL, "id": "read", "params": READ})
@@ -75,7 +75,7 @@ def test_what_a_daemon_left_unanswered_when_it_hung_is_read_again_and_never_writ
 @pytest.mark.thorough
 def test_a_slow_call_is_waited_for_while_the_daemon_says_how_it_is(house: House) -> None:
     stored(house.client(), "before")
-    house.set(invocation__DAEMON_WAIT=5.0)
+    house.set(serve__daemon__client__DAEMON_WAIT=5.0)
     pipe = house.client()
     writing = FileLock(house.home / "minutebook.db-lock")
     writing.acquire(10.0)

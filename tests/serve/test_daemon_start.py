@@ -144,9 +144,10 @@ def test_all_of_a_users_daemons_are_shown_and_stopped(
     with ExitStack() as stack:
         daemons = []
         for name in ("one", "two"):
-            given = json.dumps({"home": str(tmp_path / name), "embedder": "none"})
+            given = {"home": str(tmp_path / name), "embedder": "none"}
+            options = json.dumps({"given": given, "folder": ""})
             process = subprocess.Popen(
-                [sys.executable, "-c", begin, name, given], stderr=subprocess.DEVNULL
+                [sys.executable, "-c", begin, name, options], stderr=subprocess.DEVNULL
             )
             stack.callback(process.wait)
             stack.callback(process.kill)

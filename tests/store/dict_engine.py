@@ -274,7 +274,7 @@ class DictStore:
             return sorted(found, key=lambda e: (e.id, e.kind))
         return sorted(found, key=lambda e: (-e.weight, e.id, e.kind))[:limit]
 
-    def beside(
+    def neighbours(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         known = sorted(

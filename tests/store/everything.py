@@ -81,7 +81,7 @@ def ask_everything(store: Tended) -> None:
     store.without_vectors([*TEXT_CLASSES.values()], SPACE, 3)
     store.without_vectors([Memory], SPACE, 3, ["acme"])
     store.groups(Turn, ACME, ["session"], "at")
-    store.beside(Memory, "acme", ["a"], 2)
+    store.neighbours(Memory, "acme", ["a"], 2)
     store.edges("acme", ["a"])
     store.edges("acme", ["a"], 3)
     store.ties("acme", ["a"], 3)

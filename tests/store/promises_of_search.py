@@ -445,14 +445,14 @@ class SearchPromises(Promises):
             for id in "abcdf":
                 store.put(make(id))
         store.put(make("e", organization="zoo"))
-        assert store.beside(of, "acme", ["c", "a", "f"], 2) == {
+        assert store.neighbours(of, "acme", ["c", "a", "f"], 2) == {
             "c": ["b", "d", "a", "f"],
             "a": ["b", "c"],
             "f": ["d", "c"],
         }
-        assert store.beside(of, "acme", ["e"], 1) == {"e": ["d", "f"]}
-        assert store.beside(of, "acme", [], 1) == {}
-        assert not any(store.beside(of, "none", ["a"], 1).values())
+        assert store.neighbours(of, "acme", ["e"], 1) == {"e": ["d", "f"]}
+        assert store.neighbours(of, "acme", [], 1) == {}
+        assert not any(store.neighbours(of, "none", ["a"], 1).values())
 
     # Edges and names
 

@@ -111,7 +111,7 @@ def _of_memory(memory: Memory) -> DayLine:
 
 
 def _of_session(app: "App", caller: Caller, session: Session) -> DayLine:
-    summary = app.summaries.of(session)
+    summary = app.summaries.summary_of(session)
     (last,) = app.sessions.turns(caller, session).find(Turn, order=["-at"], limit=1) or (None,)
     begun = "" if last is None else last.prompt or last.response
     return DayLine(

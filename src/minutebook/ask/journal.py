@@ -42,7 +42,7 @@ def sessions(app: "App", caller: Caller, limit: int, offset: int = 0) -> TitledS
     page = app.sessions.overview(caller, limit, offset)
     titled = []
     for each in page.sessions:
-        summary = app.summaries.of(each)
+        summary = app.summaries.summary_of(each)
         titled.append(Titled(each, None if summary is None else summary.title))
     return TitledSessions(titled, page.total)
 
@@ -71,7 +71,9 @@ def session(app: "App", caller: Caller, name: str) -> Read:
     if not found:
         raise NotFound("session", name)
     turns = app.sessions.page(caller, name, sys.maxsize, 0).turns
-    summaries = [summary for each in found if (summary := app.summaries.of(each)) is not None]
+    summaries = [
+        summary for each in found if (summary := app.summaries.summary_of(each)) is not None
+    ]
     return Read(summaries, turns)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.ask.operation import ANY, MOST, check_filled, check_page, check_range, operation
 from minutebook.memory.access.provenance import Written, written
-from minutebook.memory.screening.instructions import marks_of
 from minutebook.record import policy
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import Conflict, InvalidInput
@@ -194,6 +193,9 @@ class Hit:
     @property
     def reads_as_instructions(self) -> tuple[str, ...]:
         """The ways in which its text reads as orders to a model: data, to be obeyed by nobody."""
+        # Imported here: most commands beside the daemon need no tables of screening.
+        from minutebook.memory.screening.instructions import marks_of
+
         return tuple(marks_of(self.record.text))
 
 
@@ -267,7 +269,7 @@ def show(app: "App", caller: Caller, id: str) -> Shown:
     memory = as_seen(app, caller, app.memories.read_any(caller, id))
     history = app.memories.history(caller, memory)
     turn = app.sessions.turn_of(caller, memory)
-    notes = app.hit_notes.of(caller, [memory]).get(memory.key, {})
+    notes = app.hit_notes.notes_of(caller, [memory]).get(memory.key, {})
     return Shown(
         memory,
         history.versions,

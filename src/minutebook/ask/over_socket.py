@@ -7,11 +7,11 @@ from typing import Any
 from minutebook.ask.connection import Operating, P, R
 from minutebook.ask.errors import DaemonEnded, Told
 from minutebook.ask.operation import Operation
-from minutebook.invocation import Invocation
 from minutebook.record.caller import no_progress
 from minutebook.record.plain import error_of
-from minutebook.serve.daemon.greeting import greet, next_answer, say
+from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer, say
 from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.invocation import Invocation
 
 READY_WAIT = 0.5
 """Seconds in which a daemon has to say that it is ready; a command is not held up by a sick one."""
@@ -101,3 +101,16 @@ def connect(invocation: Invocation, otherwise: Callable[[], Operating] | None) -
         pass
     there.close()
     return None
+
+
+def refusal(invocation: Invocation) -> str:
+    """Return why the daemon of an invocation does not serve it; "" if it does, or none is ready."""
+    try:
+        connection = daemon_address(invocation.address).socket.connect(READY_WAIT)
+        with connection, connection.makefile("rb") as answers:
+            greet(connection, answers, invocation, reads=True)
+    except DaemonRefuses as error:
+        return str(error)
+    except OSError:
+        pass
+    return ""

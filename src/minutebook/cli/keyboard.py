@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from minutebook.cli.printing import wants_json
-from minutebook.invocation import environment
 from minutebook.record.control_characters import encodable
 from minutebook.record.errors import InvalidInput
+from minutebook.serve.invocation import environment
 
 PATH = click.Path(path_type=Path)
 """The path of a file or folder of the person who typed it."""

@@ -10,10 +10,10 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import warn
-from minutebook.invocation import TOKEN_VARIABLE, Invocation, environment, working_directory
 from minutebook.record.caller import Caller, FolderScope, in_call
 from minutebook.record.errors import EmbeddingError, InvalidInput, StoreError
 from minutebook.record.origin import Origin
+from minutebook.serve.invocation import TOKEN_VARIABLE, Invocation, environment, working_directory
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

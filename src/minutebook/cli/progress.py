@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import click
 
 from minutebook.cli.printing import short, warn
-from minutebook.invocation import INTERRUPTED
 from minutebook.record.caller import Progress
 from minutebook.record.control_characters import escaped
+from minutebook.serve.invocation import INTERRUPTED
 
 _STEPS = 1000
 

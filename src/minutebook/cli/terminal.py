@@ -14,21 +14,19 @@ from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
 from minutebook.cli.keyboard import stdin_text, take_whole_characters
 from minutebook.cli.opening import CONNECTION, server_named
 from minutebook.cli.printing import sentence, short, style, warn
-from minutebook.invocation import (
-    FLAGS,
-    IDENTITY,
-    INTERRUPTED,
-    NO_COLOR,
-    SERVING,
-    STOPPED,
-    absolute,
-    environment,
-)
 from minutebook.record.control_characters import escaped, is_blank
 from minutebook.record.errors import InvalidInput, MinutebookError, Refused
 from minutebook.record.origin import Origin, as_name
 from minutebook.record.reason import count_of, must_be_one_of
 from minutebook.record.records import Entry, Kind, Memory, TextRecord, Turn
+from minutebook.serve.invocation import (
+    FLAGS,
+    IDENTITY,
+    INTERRUPTED,
+    SERVING,
+    STOPPED,
+    environment,
+)
 
 if TYPE_CHECKING:
     from minutebook.ask.connection import Operating
@@ -42,6 +40,9 @@ FIRST = (
     *("sessions", "decide", "ui", "doctor"),
 )
 """The commands that `minutebook --help` lists, of those that are there; `help all` lists every one."""
+
+NO_COLOR = "NO_COLOR"
+"""A variable that, set to anything, has commands print no colours: https://no-color.org."""
 
 NARROWED = frozenset({"search", "list"})
 """The commands that `--repository` narrows on a server, too, within what the token may see."""
@@ -95,7 +96,7 @@ def _remember(context: click.Context, option: click.Parameter, value: str | None
     if value is not None and server_named() is not None and not narrows:
         raise click.UsageError(f"{option.opts[0]} must be left out with --url: the token says it")
     if value is not None and option.name is not None:
-        options[option.name] = absolute(option.name, value)
+        options[option.name] = value
 
 
 def as_json(command: F) -> F:

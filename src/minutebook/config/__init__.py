@@ -7,7 +7,7 @@ that file, or on the command line and in the environment from where the process 
 
 from minutebook.config.loading import Stated, check_setting, load, option_of, stated, variable_of
 from minutebook.config.settings import Settings, all_settings, settings_with, subjects
-from minutebook.invocation import environment
+from minutebook.serve.invocation import environment
 
 __all__ = [
     "Settings",

@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from minutebook.invocation import KEY_FILE, KEYRING, absolute, path_from
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import Reason
 from minutebook.record.rights.roots import NamedRoots
+from minutebook.serve.invocation import path_from
+from minutebook.store.disk.encryption import KEY_FILE, KEYRING
 
 Parse = Callable[[Any, str], Any]
 """Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""
+
+SettingOwner = Literal["store", "organization", "client", "process"]
+"""Whose value of a setting holds. A daemon and its clients have one value of those of the `store`; if one of an
+`organization` is set, they have one organization, too. Those of a `client`, or of a server over HTTP, concern no daemon;
+those of the `process` are the daemon's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +116,22 @@ def _truth(value: Any, folder: str) -> bool:
 
 def _place_of_keys(value: Any, folder: str) -> str:
     """Read where keys are; of a key that was given in its place nothing is shown."""
-    text = absolute("key", str(value), folder)
-    if text != KEYRING and not text.startswith(KEY_FILE):
+    text = str(value)
+    if text.startswith(KEY_FILE):
+        path = text.removeprefix(KEY_FILE).strip()
+        return KEY_FILE + path_from(folder, path) if path else KEY_FILE
+    if text != KEYRING:
         remedy = "must be {name}, or {prefix}PATH; it is never a key itself"
         raise InvalidInput("key", remedy, name=KEYRING, prefix=KEY_FILE)
     return text
 
 
-def path_or_name(name: str, wanted: Reason) -> SettingKind:
-    """Read a path, unless the value is a name or URL that the setting of this name knows."""
-    return SettingKind(lambda value, folder: absolute(name, value, folder), wanted)
+def path_unless(is_name: Callable[[str], bool], wanted: Reason) -> SettingKind:
+    """Read a path, unless the value is empty or a name or URL, which `is_name` tells."""
+    return SettingKind(
+        lambda value, folder: value if not value or is_name(value) else path_from(folder, value),
+        wanted,
+    )
 
 
 TEXT = SettingKind(lambda value, folder: str(value), Reason("text"))
@@ -142,20 +154,21 @@ def setting(
     kind: SettingKind,
     help: str,
     *,
+    of: SettingOwner = "store",
+    variable: str = "",
     is_secret: bool = False,
-    is_of_organization: bool = False,
     is_common: bool = False,
 ) -> Any:
     """Return the field of a setting; `default` is its value, or makes it; a secret is never shown.
 
-    One that `is_of_organization` is, unless it is None, that of the organization in the settings. `is_common` lists it
-    where only those are that most people set.
+    `variable` names one that states it beside its own. `is_common` lists it where only those are that most people set.
     """
     metadata = {
         "kind": kind,
         "help": help,
+        "of": of,
+        "variable": variable,
         "is_secret": is_secret,
-        "is_of_organization": is_of_organization,
         "is_common": is_common,
     }
     if callable(default):

@@ -10,9 +10,9 @@ from typing import Any
 
 from minutebook.config.kinds import SettingKind
 from minutebook.config.settings import Settings, all_settings, former_settings, settings_with
-from minutebook.invocation import FILE, PREFIX, SECRET, environment
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import cause_of
+from minutebook.serve.invocation import FILE, PREFIX, environment
 
 log = logging.getLogger(__name__)
 
@@ -25,44 +25,47 @@ class Stated:
     origin: str
 
 
-def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -> Settings:
+def load(
+    given: Mapping[str, Any], variables: Mapping[str, str] | None = None, folder: str = ""
+) -> Settings:
     """Put the settings together; `given` comes from the command line and leaves out options not given.
 
+    Relative paths of both are from `folder`, "" being the working directory of this process.
     A value that does not fit raises InvalidInput with the setting, where it was read and the remedy.
     """
-    return settings_with(**{name: each.value for name, each in stated(given, variables).items()})
+    found = stated(given, variables, folder)
+    return settings_with(**{name: each.value for name, each in found.items()})
 
 
 def stated(
-    given: Mapping[str, Any], variables: Mapping[str, str] | None = None
+    given: Mapping[str, Any], variables: Mapping[str, str] | None = None, folder: str = ""
 ) -> dict[str, Stated]:
     """Return the settings that somebody stated; the others have their defaults.
 
-    A former setting is left out, which the log says once. Raises InvalidInput if a name is unknown or a value does not fit, as `load` does.
+    Arguments are those of `load`. A former setting is left out, which the log says once. Raises InvalidInput if a name is unknown or a value does not fit, as `load` does.
     """
     variables = environment() if variables is None else variables
     found: dict[str, Stated] = {}
 
-    def add(name: str, value: Any, origin: str, folder: str = "") -> None:
+    def add(name: str, value: Any, origin: str, folder: str = folder) -> None:
         # Also one that is not asked for is read: what does not fit is said at once.
         found.setdefault(name, Stated(_parsed(name, value, origin, folder), origin))
 
     for name, value in given.items():
         add(name, value, option_of(name))
-    for name in _kinds():
-        if value := variables.get(variable_of(name)):
-            add(name, value, variable_of(name))
+    for name, declared in _declared().items():
+        for variable in filter(None, (variable_of(name), declared["variable"])):
+            if value := variables.get(variable):
+                add(name, value, variable)
     for name in former_settings():
         if variables.get(variable_of(name)):
             _leave_out(name, variable_of(name))
-    if secret := variables.get(SECRET):
-        add("agent_memory_secret", secret, SECRET)
     home = found["home"].value if "home" in found else Settings().home
     for name, value in _read_file(home / FILE).items():
         if name in former_settings():
             _leave_out(name, str(home / FILE))
             continue
-        if name not in _kinds() or name == "home":
+        if name not in _declared() or name == "home":
             raise InvalidInput(
                 name, "in {home} is no setting; see `minutebook settings`", home=home / FILE
             )
@@ -91,7 +94,7 @@ def check_setting(name: str, text: str, folder: str) -> Any:
 
     Raises InvalidInput if there is no such setting, or the value does not fit.
     """
-    if name == "home" or name not in _kinds():
+    if name == "home" or name not in _declared():
         raise InvalidInput(
             name, "is no setting of {file}; `minutebook settings` names them", file=FILE
         )
@@ -112,21 +115,16 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 @cache
-def _kinds() -> Mapping[str, SettingKind]:
-    return {each.name: each.metadata["kind"] for each in fields(all_settings())}
-
-
-@cache
-def _hidden() -> frozenset[str]:
-    return frozenset(each.name for each in fields(all_settings()) if each.metadata["is_secret"])
+def _declared() -> Mapping[str, Mapping[str, Any]]:
+    return {each.name: each.metadata for each in fields(all_settings())}
 
 
 def _parsed(name: str, value: Any, origin: str, folder: str) -> Any:
-    kind = _kinds()[name]
+    kind: SettingKind = _declared()[name]["kind"]
     try:
         return kind.parse(value, folder)
     except (TypeError, ValueError) as error:
-        if name in _hidden():
+        if _declared()[name]["is_secret"]:
             raise InvalidInput(
                 name, "must be {wanted} ({origin} is another)", wanted=kind.wanted, origin=origin
             ) from None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from minutebook.invocation import environment
+from minutebook.serve.invocation import environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.feature import loaded
+from minutebook.feature import features, loaded
 from minutebook.model import Embedder, Embedding, Model
 from minutebook.record.errors import ModelUnavailable
 
@@ -29,9 +29,11 @@ def models_of(settings: Settings) -> Models:
 def open_embedding(settings: Settings) -> Embedding:
     """Choose the embedder that the settings name; nothing is loaded yet. It is off where no feature opens it."""
     if settings.embedder != "none":
-        for opener in loaded("models.embedder"):
-            embedding: Embedding = opener(settings)
-            return embedding
+        for name in (settings.embedder, ""):
+            for feature in features():
+                if opener := feature.models.embedders.get(name):
+                    embedding: Embedding = feature.load(opener)(settings)
+                    return embedding
     return Embedding(_switched_off, Model.unknown("none"), is_off=True)
 
 

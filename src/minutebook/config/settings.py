@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,10 +18,10 @@ from minutebook.config.subjects import (
     StoreSettings,
 )
 from minutebook.feature import loaded
-from minutebook.invocation import DATABASE
 from minutebook.record.caller import ANYBODY, Call, Caller
 from minutebook.record.origin import Origin
 from minutebook.record.records import Role
+from minutebook.serve.invocation import DATABASE
 
 P = TypeVar("P", bound="Settings")
 
@@ -101,6 +101,34 @@ def settings_with(**values: Any) -> Settings:
     """Return settings that have these values, and else the defaults."""
     made: Settings = all_settings()(**values)
     return made
+
+
+def hidden_settings() -> frozenset[str]:
+    """Return the names of secret settings, which are shown nowhere."""
+    return frozenset(each.name for each in fields(all_settings()) if each.metadata["is_secret"])
+
+
+def shared(settings: Settings) -> Settings:
+    """Return settings with the defaults of those that each client of a daemon has for itself.
+
+    The organization is kept if a setting has a value that is for one organization.
+    """
+    standard = settings_with(home=settings.home)
+    owners = {each.name: each.metadata["of"] for each in fields(settings)}
+    own = {name for name, owner in owners.items() if owner == "client"}
+    if any(getattr(settings, name) for name, owner in owners.items() if owner == "organization"):
+        own.remove("organization")
+    return replace(settings, **{name: getattr(standard, name) for name in own})
+
+
+def differing(one: Settings, other: Settings) -> list[str]:
+    """Return the names of the settings on which a client and a daemon have to agree, and do not."""
+    one, other = shared(one), shared(other)
+    return [
+        each.name
+        for each in fields(one)
+        if each.metadata["of"] != "process" and getattr(one, each.name) != getattr(other, each.name)
+    ]
 
 
 def subjects() -> Sequence[type]:

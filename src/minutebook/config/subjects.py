@@ -16,10 +16,10 @@ from minutebook.config.kinds import (
     SettingKind,
     at_least,
     one_of,
-    path_or_name,
+    path_unless,
     setting,
 )
-from minutebook.feature import engines
+from minutebook.feature import engines, features
 from minutebook.record.caller import ANYBODY
 from minutebook.record.policy import Policy, Redact
 from minutebook.record.reason import Reason
@@ -31,22 +31,28 @@ from minutebook.record.sources import TEXTS, Source
 class CallerSettings:
     """The caller, and the acts that it may do."""
 
-    role: Role = setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.")
+    role: Role = setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.", of="client")
     agent: str = setting(
         ANYBODY,
         TEXT,
         "Name under which a stdio client's acts are recorded.",
         is_common=True,
+        of="client",
     )
-    organization: str | None = setting(None, TEXT, "Hold the caller to this organization.")
-    repository: str | None = setting(None, TEXT, "Hold the caller to this repository.")
-    user: str | None = setting(None, TEXT, "Hold the caller to this user's and shared memories.")
+    organization: str | None = setting(
+        None, TEXT, "Hold the caller to this organization.", of="client"
+    )
+    repository: str | None = setting(None, TEXT, "Hold the caller to this repository.", of="client")
+    user: str | None = setting(
+        None, TEXT, "Hold the caller to this user's and shared memories.", of="client"
+    )
     scope_from_folder: OnOff = setting(
         "off",
         one_of(OnOff),
         "`on`: what is written in a project's folder belongs to its repository, and searches there show "
         "that and what belongs to none; `minutebook where` tells. `--repository` goes before it.",
         is_common=True,
+        of="client",
     )
     policy: Policy | None = setting(
         None,
@@ -71,6 +77,11 @@ class ContentSettings:
     )
 
 
+def _is_embedder(name: str) -> bool:
+    """Tell whether a value of `embedder` is no folder: `none`, or an embedder that a feature names."""
+    return name == "none" or any(name in each.models.embedders for each in features())
+
+
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingSettings:
     """Which model embeds texts."""
@@ -81,7 +92,7 @@ class EmbeddingSettings:
 
     embedder: str = setting(
         "built-in",
-        path_or_name("embedder", Reason("built-in, endpoint, none, or a folder")),
+        path_unless(_is_embedder, Reason("built-in, endpoint, none, or a folder")),
         "`built-in`, `endpoint` (see endpoint_url), `none`, or a folder that holds model.onnx and "
         "tokenizer.json.",
         is_common=True,
@@ -119,6 +130,7 @@ class AnswerSettings:
         "`json`: tools answer with the objects that their contract publishes; `lines`: with lines of text for a model, "
         "one for each hit, dated, without output schemas.",
         is_common=True,
+        of="client",
     )
     recall_sources: tuple[Source, ...] = setting(
         TEXTS,
@@ -149,16 +161,19 @@ class ClientSettings:
         one_of(ToolNames),
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
         "digits and underscores only, for clients that refuse others. Calls may use both.",
+        of="client",
     )
     read_only: bool = setting(
         False,  # noqa: FBT003
         SWITCH,
         "`true`: clients are served only the tools that read; the others are neither listed nor called.",
+        of="client",
     )
     tools: tuple[str, ...] = setting(
         (),
         SettingKind(_tools, Reason("a list of names")),
         "The tools that clients are served, separated by commas; not set, or `all`: all of the contract.",
+        of="client",
     )
 
 
@@ -176,12 +191,14 @@ class ProcessSettings:
         one_of(OnOff),
         "`on`: stdio clients share a process in the background, which is started when the first "
         "comes; `off`: each is served by a process of its own.",
+        of="client",
     )
     log_level: LogLevel | None = setting(
         None,
         one_of(LogLevel),
         "Least level of log lines: `debug` (with the stack trace of each error), `info` (a line for "
         "each call), `warning` or `error`. Not set: `info` in the daemon's log, else `warning`.",
+        of="process",
     )
 
 

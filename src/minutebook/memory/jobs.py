@@ -90,7 +90,7 @@ class JobRuns:
 
     def _runs(self) -> dict[str, JobRun]:
         try:
-            noted = self._marks.of(SYSTEM_ORGANIZATION)
+            noted = self._marks.marks_of(SYSTEM_ORGANIZATION)
         except StoreError:
             return {}
         return {

@@ -73,6 +73,10 @@ class RecordWriter(Generic[T]):
         return record
 
     def put(self, caller: Caller, record: T, embedding: TextEmbedding | None) -> None:
-        """Put a record with a new text, and its embedding; call inside the transaction of the act."""
+        """Put a record with a new text, its embedding and what goes with it; call inside the transaction of the act."""
         self._store.put(record)
         self._embeddings.put(record, embedding)
+        self._put_further(caller, record)
+
+    def _put_further(self, caller: Caller, record: T) -> None:
+        """Put what goes with a record of the class."""

@@ -136,7 +136,7 @@ _WANTED = {
 
 
 def _origin(value: Any) -> Origin:
-    return Origin.of(value_of(Mapping[str, str], value))
+    return Origin.from_parts(value_of(Mapping[str, str], value))
 
 
 _FORMS = {kind: _described(each) for kind, each in CLASSES.items()}

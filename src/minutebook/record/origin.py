@@ -41,7 +41,7 @@ class Origin:
         return {name: text for name, text in named if text}
 
     @classmethod
-    def of(cls, parts: Mapping[str, str]) -> Self:
+    def from_parts(cls, parts: Mapping[str, str]) -> Self:
         """Make the origin of its known parts. Raises TypeError for a name that is none of a part."""
         return cls(**parts)
 

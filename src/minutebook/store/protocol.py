@@ -209,7 +209,7 @@ class Store(Protocol):
         InvalidInput.
         """
 
-    def beside(
+    def neighbours(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         """Return, by id, up to `reach` ids of records before it and as many behind it, nearest first.

@@ -22,7 +22,7 @@ class TokenUses:
 
     def note(self, token: str, at: datetime) -> None:
         """Note that a token was used at an instant, unless a later use is noted."""
-        with self._database.beside() as connection:
+        with self._database.writing_beside() as connection:
             connection.run(_NOTE, (token, microseconds(at)))
 
     def latest(self) -> dict[str, datetime]:

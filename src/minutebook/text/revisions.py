@@ -101,17 +101,21 @@ def revisions(
     asked: str = "",
     question: Question | None = None,
     among: Container[int] | None = None,
+    by: int | None = None,
 ) -> dict[int, Revision]:
     """Return which candidates are revised, by index, and by which newer one most likely.
 
     `candidates` may be in any order; of two that were said at the same instant neither revises the other.
     `spell` writes word pieces out, as the model's tokenizer does; without it words alone are compared.
     `least` is the least chance; None for what is likely only. `asked` is the question that all of them answer, if there
-    is one, and `question` its tokens. `among` has those, by index, that may be revised; None for all.
+    is one, and `question` its tokens. `among` has those, by index, that may be revised, and `by` is the one that may
+    revise them; None for all.
     """
     pairs = [
         each
-        for each in alignments(candidates, spell, asked=asked, question=question, among=among)
+        for each in alignments(
+            candidates, spell, asked=asked, question=question, among=among, by=by
+        )
         if each[2].older.text.casefold() != each[2].newer.text.casefold()
     ]
     found: dict[int, Revision] = {}
@@ -175,9 +179,14 @@ def alignments(
     asked: str = "",
     question: Question | None = None,
     among: Container[int] | None = None,
+    by: int | None = None,
 ) -> Iterator[tuple[int, int, Alignment, int]]:
     """Yield pairs of the most alike sentences: the indices of the older and the newer text, the alignment, and the texts' number of such pairs."""
-    near = [each for each in _near(candidates) if among is None or each[0] in among]
+    near = [
+        (older, newer)
+        for older, newer in _near(candidates)
+        if (among is None or older in among) and by in (None, newer)
+    ]
     involved = sorted({index for pair in near for index in pair})
     if not involved:
         return
@@ -194,7 +203,7 @@ def alignments(
             there.sentences[other],
             here.states[one],
             there.states[other],
-            None if answers is None else partial(answers.of, older, one, newer, other),
+            None if answers is None else partial(answers.shared_words, older, one, newer, other),
         )
         yield older, newer, pair, len(here.sentences) * len(there.sentences)
 
@@ -217,7 +226,7 @@ class _Answers:
         self._read = read
         self._said: dict[int, list[Floats]] = {}
 
-    def of(self, older: int, one: int, newer: int, other: int) -> SharedWords:
+    def shared_words(self, older: int, one: int, newer: int, other: int) -> SharedWords:
         """Return it for a sentence of an older and one of a newer text."""
         old, new = self._said_by(older), self._said_by(newer)
         scores = self._scores[older], self._scores[newer]

@@ -295,7 +295,7 @@ def test_a_fingerprint_is_the_same_once_the_record_was_kept(store: Tended) -> No
         assert back is not None
         assert is_same(fingerprint(record), fingerprint(back))
         item = Fingerprinted(record.kind, f"a b {record.id}", "", fingerprint(back))
-        assert Fingerprinted.of(item.text()) == item
+        assert Fingerprinted.from_text(item.text()) == item
 
 
 @pytest.mark.thorough

@@ -25,7 +25,7 @@ def write_citations(store: Tended, organization: str = "acme") -> None:
     rows = CitationRows(store.database)
     one = judged_record("a")
     rows.put(organization, [one, judged_record("b")])
-    assert rows.of(organization, [one.name]) == {one.name: {"/shop": one}}
+    assert rows.rows_of(organization, [one.name]) == {one.name: {"/shop": one}}
     assert len(rows.in_tree(organization, "/shop")) == 2
     assert len(rows.all(organization)) == 2
     decided = (Kind.DECISION, "d")

@@ -12,19 +12,19 @@ from tests.world import NOON
 
 def test_rows_are_kept_by_record_and_work_tree(kept: Tended) -> None:
     rows = CitationRows(kept.database)
-    assert rows.of("acme", [(Kind.MEMORY, "a")]) == {}
+    assert rows.rows_of("acme", [(Kind.MEMORY, "a")]) == {}
     one, elsewhere, other = judged_record("a"), judged_record("a", "/copy"), judged_record("b")
     rows.put("acme", [one, elsewhere, other])
     rows.put("zoo", [one])
     anew = judged_record("a", said="t")
     rows.put("acme", [anew])
-    assert rows.of("acme", [one.name, (Kind.DECISION, "b")]) == {
+    assert rows.rows_of("acme", [one.name, (Kind.DECISION, "b")]) == {
         one.name: {"/shop": anew, "/copy": elsewhere}
     }
     assert {each.name for each in rows.in_tree("acme", "/shop")} == {one.name, other.name}
     rows.remove("acme", [])
     rows.remove("acme", [one.name])
-    assert rows.of("acme", [one.name, other.name]) == {other.name: {"/shop": other}}
+    assert rows.rows_of("acme", [one.name, other.name]) == {other.name: {"/shop": other}}
     rows.clear("acme")
     assert rows.in_tree("acme", "/shop") == []
     assert rows.in_tree("zoo", "/shop") == [one]
@@ -39,7 +39,7 @@ def test_verdicts_of_another_form_are_judged_anew(kept: Tended) -> None:
             (number,),
         )
         connection.run(*changed)
-    ((found,),) = [each.values() for each in rows.of("acme", [one.name]).values()]
+    ((found,),) = [each.values() for each in rows.rows_of("acme", [one.name]).values()]
     assert (found.said, found.judged) == ("", ())
 
 

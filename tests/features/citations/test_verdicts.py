@@ -165,7 +165,7 @@ def test_projects_are_judged_in_the_background(world: World, shop: Path) -> None
     citations.follow(world.caller)
     world.app.doctor.mend(world.caller)
     marks = ProgramMarks(world.store.database)
-    assert marks.of("default")["citations"]["sequence"] == before["default"][0]
+    assert marks.marks_of("default")["citations"]["sequence"] == before["default"][0]
 
 
 @pytest.mark.parametrize("token", ["t1", ""])
@@ -294,7 +294,7 @@ def session(world: World, *uses: str) -> Summary:
 
 
 def note_on_it(world: World, summary: Summary) -> HitNote:
-    return world.app.hit_notes.of(world.caller, [summary])[summary.key]["cited"]
+    return world.app.hit_notes.notes_of(world.caller, [summary])[summary.key]["cited"]
 
 
 @pytest.mark.needs("journal", "summarizer")
@@ -322,7 +322,7 @@ def _judged(world: World, summary: Summary) -> list[JudgedRecord]:
     assert note_on_it(world, summary).text == "holds"
     return list(
         rows_of(world)
-        .of("default", [(summary.kind, summary.id)])[summary.kind, summary.id]
+        .rows_of("default", [(summary.kind, summary.id)])[summary.kind, summary.id]
         .values()
     )
 

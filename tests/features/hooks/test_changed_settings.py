@@ -7,15 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from minutebook.config import all_settings
 from minutebook.features.hooks import log as hook_log
-from minutebook.invocation import OF_ITS_PROCESS, OWN, UNSHARED
 from tests.serve.daemon.test_process import WITHOUT, House, house_in, stored
 from tests.world import wait_until
 
@@ -117,9 +114,13 @@ def test_a_file_that_does_not_fit_leaves_the_daemon_as_it_is(house: House) -> No
 def test_doctor_tells_of_a_daemon_that_hooks_do_not_reach(house: House) -> None:
     assert typed(house, "remember", "Two sign.").returncode == 0
     assert house.client("--policy", "governed")
+    began = time.monotonic()
+    assert hook(house, "UserPromptSubmit", "another") == ""
+    assert time.monotonic() - began < float(house.variables["MINUTEBOOK_HOOK_WAIT"])
     said = typed(house, "doctor")
     assert said.returncode == 1
     assert f"The daemon in process {house.pid()} serves 1 client of this store" in said.stdout
+    assert "it was started with another policy." in said.stdout
 
 
 def test_without_a_daemon_the_hook_briefs_a_session_from_the_store(house: House) -> None:
@@ -160,10 +161,3 @@ def _seconds(house: House, variables: dict[str, str]) -> float:
         assert typed(house, "list").returncode == 0
         took.append(time.monotonic() - began)
     return min(took)
-
-
-@pytest.mark.whole
-def test_each_setting_that_is_not_shared_is_one() -> None:
-    names = {each.name for each in fields(all_settings())}
-    assert names >= OWN | UNSHARED | OF_ITS_PROCESS
-    assert not OWN & UNSHARED

@@ -17,9 +17,9 @@ from minutebook.features.hooks.cli import lately, trouble_in
 from minutebook.features.hooks.cut_short import unfinished
 from minutebook.features.hooks.known import is_ignored
 from minutebook.features.install.hooks import HOOKS
-from minutebook.invocation import Invocation
 from minutebook.serve.daemon import client
 from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
+from minutebook.serve.invocation import Invocation
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

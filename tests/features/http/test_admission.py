@@ -226,13 +226,13 @@ def test_what_one_shows_makes_nobody_else_forgotten() -> None:
     principals.remember(b"ben's", "ben")
     for number in range(10 * SHOWN):
         principals.remember(b"%d" % number, "ana")
-    assert principals.of(b"ben's") == "ben"
-    assert [principals.of(b"%d" % n) for n in (0, 10 * SHOWN - 1)] == [None, "ana"]
+    assert principals.find(b"ben's") == "ben"
+    assert [principals.find(b"%d" % n) for n in (0, 10 * SHOWN - 1)] == [None, "ana"]
 
 
 def test_no_more_principals_are_remembered_than_are_kept() -> None:
     principals = _Principals()
     for number in range(KEPT + 1):
         principals.remember(b"%d" % number, f"{number}")
-    assert principals.of(b"0") is None
+    assert principals.find(b"0") is None
     assert (len(principals._of), len(principals._shown)) == (KEPT, KEPT)

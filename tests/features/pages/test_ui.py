@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from minutebook.invocation import Invocation
 from minutebook.serve.daemon import client
 from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
+from minutebook.serve.invocation import Invocation
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

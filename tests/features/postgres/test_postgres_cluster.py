@@ -122,7 +122,7 @@ def test_each_statement_says_whose_rows_it_means(
         write_images(store)
         write_citations(store)
         ProgramMarks(store.database).put("acme", "follower", {"sequence": 7})
-        assert ProgramMarks(store.database).of("acme") == {"follower": {"sequence": 7}}
+        assert ProgramMarks(store.database).marks_of("acme") == {"follower": {"sequence": 7}}
         ask_everything(store)
         look_after(store)
         server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())

@@ -196,7 +196,7 @@ def summed_up(world: World, text: str = "The kettle is paid back by refund()") -
 
 
 def verdict(world: World, record: Decision | Summary) -> str:
-    return world.app.hit_notes.of(person(world), [record])[record.key]["cited"].text
+    return world.app.hit_notes.notes_of(person(world), [record])[record.key]["cited"].text
 
 
 FIXED = [

@@ -14,7 +14,7 @@ def write_images(store: Tended, organization: str = "acme") -> None:
     memory = samples.memory("a")
     with store.transaction(organization):
         rows.add(organization, 1, samples.START, [memory])
-    assert rows.of(organization, [1]) == [(1, memory)]
+    assert rows.images_of(organization, [1]) == [(1, memory)]
     assert rows.latest(organization, memory.id) == memory
     rows.prune(organization, samples.START + timedelta(days=1))
     SideWords(store.database).remove_images(organization)

@@ -394,12 +394,12 @@ def test_what_is_older_than_a_day_is_not_kept(world: World) -> None:
     world.app.memories.delete(asking(world), one.id)
     number = last_number(world)
     rows = ImageRows(world.store.database)
-    assert rows.of("default", [int(number)])
+    assert rows.images_of("default", [int(number)])
     world.clock.now += timedelta(hours=25)
     with pytest.raises(NotFound):
         taken_back(world, number)
     world.app.get(Undo).prune()
-    assert not rows.of("default", [int(number)])
+    assert not rows.images_of("default", [int(number)])
 
 
 def test_after_an_erasure_or_a_reset_no_image_is_left(world: World) -> None:
@@ -407,9 +407,9 @@ def test_after_an_erasure_or_a_reset_no_image_is_left(world: World) -> None:
     world.app.memories.update(asking(world), one.id, {"content": "Tea at six"})
     number = int(last_number(world))
     rows = ImageRows(world.store.database)
-    assert rows.of("default", [number])
+    assert rows.images_of("default", [number])
     world.app.overview.reset(asking(world))
-    assert not rows.of("default", [number])
+    assert not rows.images_of("default", [number])
 
 
 def test_an_image_that_was_changed_past_minutebook_is_not_put_back(world: World) -> None:

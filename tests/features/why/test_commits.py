@@ -248,10 +248,10 @@ def test_a_flood_of_places_is_no_flood_of_threads(shop: Path) -> None:
     found = 0
     for path in files:
         with suppress(TimeoutError):
-            found += bool(histories.of(repository, LineRange(path, 0, 50), 0.0))
+            found += bool(histories.commits_of(repository, LineRange(path, 0, 50), 0.0))
         assert len(readers()) <= WAITING
     wait_until(lambda: not readers())
-    assert histories.of(repository, LineRange("pay.py", 0, 1), 20.0)
+    assert histories.commits_of(repository, LineRange("pay.py", 0, 1), 20.0)
 
 
 def readers() -> list[threading.Thread]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from minutebook.memory.access import visibility
 from minutebook.memory.access.visibility import Records, Seen, View, VisibleMoment, everything_in
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import NotFound
@@ -193,7 +194,7 @@ COUNTS: dict[str, Callable[[View], int]] = {
 }
 NARROWING = {"where", "narrowed", "matching"}
 OF_ORGANIZATIONS = {"organization", "ids"}
-CHECKED_BY_THEIR_READERS = {"ties", "beside"}
+CHECKED_BY_THEIR_READERS = {"ties", "neighbours"}
 """What names ids, or sums bytes, whoever may see them."""
 
 
@@ -280,7 +281,7 @@ def test_all_organizations_together_show_what_each_does(store: SqliteStore, call
     assert seen.organizations == sorted({organization for organization, _ in wanted})
     assert [each.organization for each in seen.views] == seen.organizations
     for organization in ORGANIZATIONS:
-        assert (seen.of(organization) is not None) == (organization in seen.organizations)
+        assert (seen.view_of(organization) is not None) == (organization in seen.organizations)
     pages = [seen.listing(Memory, "title", 4, offset) for offset in range(0, 32, 4)]
     assert {total for _, total in pages} == {len(wanted)}
     assert set[tuple[str, str]]().union(*(told(page) for page, _ in pages)) == wanted
@@ -397,14 +398,30 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
     assert public(VisibleMoment) == {"organization", "each", "count", "where", "narrowed"}
     assert public(Seen) == NARROWING | {
         *("find", "page", "count", "listing"),
-        *("of", "organizations", "views", "moments"),
+        *("view_of", "organizations", "views", "moments"),
     }
     assert public(Records) == {
         *("seen_by", "seen_in", "read"),
         *("kept", "version", "versions", "entries", "first_act", "summary", "owned_by", "vectors"),
         *("tokens", "is_taken", "are_linked", "sequence", "organization_with"),
-        *("transaction", "one_moment", "put", "delete", "scrub", "key", "states_size"),
+        *("one_moment", "scrub", "key", "states_size"),
     }
+
+
+@pytest.mark.parametrize("far", [0, 2, 1000])
+@pytest.mark.parametrize("order", ["-ingestion_time", "title"])
+def test_a_page_is_the_same_from_either_end(
+    world: World, monkeypatch: pytest.MonkeyPatch, far: int, order: str
+) -> None:
+    monkeypatch.setattr(visibility, "FAR", far)
+    for number in range(5):
+        world.remember(f"note {number}")
+    seen = Records(world.store).seen_by(world.caller)
+    every = seen.page(Memory, order, 9)
+    for offset in range(7):
+        for limit in range(7):
+            page = seen.listing(Memory, order, limit, offset)
+            assert page == (every[offset : offset + limit], 5)
 
 
 def test_every_page_over_organizations_tells_the_total(world: World) -> None:

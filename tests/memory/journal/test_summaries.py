@@ -103,7 +103,7 @@ def test_a_session_is_summarised_by_the_built_in_summarizer_which_names_itself(
     assert set(summary.reasons) == {
         "made_by", "category", "quality", "productivity", "impact", "complexity",
     }  # fmt: skip
-    assert world.app.summaries.of(world.app.sessions.all(world.caller)[0]) == summary
+    assert world.app.summaries.summary_of(world.app.sessions.all(world.caller)[0]) == summary
 
 
 def test_the_same_turns_have_the_same_summary_with_and_without_a_model(opener: Opener) -> None:

@@ -1,6 +1,7 @@
 """What a recall costs, counted where milliseconds hold nothing: statements, texts compared, pairs judged."""
 
 import gc
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.memory.search import signals
 from minutebook.model.service import Embedding
+from minutebook.serve.contracts.knowledge import knowledge
+from minutebook.serve.dispatch import Dispatcher, tool_job
 from minutebook.text.comparing import align
 from minutebook.text.late_interaction import Question
 from tests.features.ledger.decided import AGENT, draft
@@ -54,6 +57,24 @@ def test_a_recall_costs_no_more_than_the_table_says(
         decision = draft(each, f"Agreed: {each}", rationale="The cranes are free then.")
         world.app.get(DecisionActs).record(AGENT, decision)
     check_counts("memories, turns and decisions", counted(world, monkeypatch))
+
+
+def test_a_write_passes_few_functions_of_ours(world: World) -> None:
+    found: list[str] = []
+
+    def trace(_: Any, statement: str, __: Any) -> bool:
+        if statement.startswith("INSERT INTO memories("):
+            stack = traceback.extract_stack()
+            found.extend(each.name for each in stack if "/minutebook/" in each.filename)
+        return True
+
+    world.remember("copper")
+    for each in [each for each in gc.get_objects() if isinstance(each, apsw.Connection)]:
+        with suppress(apsw.ConnectionClosedError):
+            each.exec_trace = trace
+    job = tool_job(knowledge(), "store_memory", {"content": "tin"}, world.caller)
+    Dispatcher(lambda: world.app, lambda _: world.caller)._run(job)
+    assert len(found[found.index("_run") :]) == 10, found
 
 
 def check_counts(name: str, counts: tuple[int, ...]) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from minutebook import __version__
-from minutebook.invocation import Invocation
 from minutebook.serve.daemon import client
 from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address
+from minutebook.serve.invocation import Invocation
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")
 

@@ -17,9 +17,14 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from minutebook import invocation
+from minutebook.serve import invocation
 from minutebook.serve.daemon import client as daemon_client
-from minutebook.serve.daemon.rendezvous import DaemonAddress, all_of_this_user, daemon_address
+from minutebook.serve.daemon.rendezvous import (
+    DaemonAddress,
+    all_of_this_user,
+    daemon_address,
+    folder,
+)
 from tests.constants import with_constants
 from tests.features.catalog.test_stdio import POLICY
 from tests.line_client import LineClient
@@ -49,9 +54,9 @@ class House:
         """Have processes that are started from now on run with these values, as `with_constants` takes them."""
         self.variables |= with_constants(self.home.parent, **constants)
 
-    def place(self, *options: str) -> DaemonAddress:
-        """Where the daemon of a client with these options is."""
-        typed = invocation.read(["serve", "--home", str(self.home), *options], self.environment)
+    def place(self) -> DaemonAddress:
+        """Where the daemon of its clients is."""
+        typed = invocation.read(["serve", "--home", str(self.home)], self.environment)
         assert typed is not None
         return daemon_address(typed.address)
 
@@ -225,11 +230,28 @@ def test_each_connection_has_an_identity_and_contracts_of_its_own(house: House) 
     assert len(house.daemons()) == 1
 
 
-def test_a_client_with_other_settings_gets_a_daemon_of_its_own(house: House) -> None:
-    house.client()
+def test_a_client_with_other_settings_is_served_without_the_daemon_and_told(house: House) -> None:
+    one = house.client()
     house.variables["MINUTEBOOK_DURABILITY"] = "normal"
-    house.client()
-    assert len(house.daemons()) == 2
+    other = house.client()
+    assert [each["clients"] for each in house.daemons()] == [1]
+    assert b"it was started with another durability\n" in house.said(other)
+    stored(one, "by the daemon")
+    stored(other, "beside it")
+    assert kept(one) == kept(other) == {"by the daemon", "beside it"}
+
+
+def test_a_client_in_another_folder_means_the_same_by_a_path(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = house.client()
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    house.home = Path("..", house.home.name)
+    second = house.client()
+    stored(first, "by the daemon")
+    assert kept(second) == {"by the daemon"}
+    assert [each["clients"] for each in house.daemons()] == [2]
 
 
 @pytest.mark.needs("ledger")
@@ -269,7 +291,7 @@ def test_where_no_daemon_can_be_started_the_client_is_served_and_told(house: Hou
 
 
 def test_what_cannot_be_cleared_away_keeps_no_other_daemon_from_starting(house: House) -> None:
-    other = house.place("--policy", "governed")
+    other = DaemonAddress(folder(), "0000000g")
     Path(other.lock).touch()
     stray = Path(other.socket.path)
     stray.mkdir()
@@ -415,7 +437,7 @@ def test_what_a_killed_daemon_left_is_cleared_away_by_the_next(house: House) -> 
     dead = house.place()
     pipe.process.kill()
     killed(house.pid())
-    house.variables["MINUTEBOOK_DURABILITY"] = "normal"
+    house.home = house.home.with_name("another home")
     house.client()
     # The daemons of other tests clear away too, and may have been first, or be at it now.
     wait_until(lambda: not Path(dead.socket.path).exists() and not Path(dead.lock).exists())
@@ -512,7 +534,7 @@ HEAVY = {
 LIGHT = {
     "minutebook",
     "minutebook.__main__",
-    "minutebook.invocation",
+    "minutebook.serve.invocation",
     "minutebook.serve",
     "minutebook.serve.daemon",
     "minutebook.serve.daemon.client",

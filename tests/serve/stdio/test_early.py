@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from mcp_types import InitializeRequestParams, methods
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from minutebook import invocation
 from minutebook.config import load
 from minutebook.record.errors import InvalidInput
+from minutebook.serve import invocation
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.announced import MODERN_VERSION, announced
 from minutebook.serve.contracts.registry import CONTRACTS, opened
+from minutebook.serve.daemon.client import early_answers
 from minutebook.serve.stdio.early import VERSIONS, EarlyAnswers
 from minutebook.serve.stdio.in_process import connection_server
 from minutebook.serve.stdio.transport import serve_on
@@ -147,9 +148,8 @@ def test_it_announces_those_tools_that_are_served(options: tuple[str, ...]) -> N
     names = ["knowledge", "ledger"]
     found = invocation.read(["serve", *names, *options], {"MINUTEBOOK_HOME": "/nowhere"})
     assert found is not None
-    known = announced(names, "contract", read_only=found.read_only, tools=found.tools)
-    assert known is not None
-    answers = EarlyAnswers(known)
+    answers = early_answers(found)
+    assert answers is not None
     with server(names, "contract", **found.given) as real:
         assert asked(answers, INITIALIZE) == real.asks(INITIALIZE)
         real.hears(INITIALIZED)

@@ -6,7 +6,7 @@ from minutebook.cli.added_options import added_options
 from minutebook.cli.printing import say_exactly
 from minutebook.cli.terminal import serving
 from minutebook.config import load
-from minutebook.invocation import DEFAULT_CONTRACT
+from minutebook.serve.invocation import DEFAULT_CONTRACT
 from minutebook.serve.logs import log_to_stderr
 
 

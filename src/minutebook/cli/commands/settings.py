@@ -20,9 +20,10 @@ from minutebook.config import (
     stated,
     variable_of,
 )
-from minutebook.invocation import FILE, HIDDEN, PREFIX
+from minutebook.config.settings import hidden_settings
 from minutebook.record.errors import InvalidInput, StoreError
 from minutebook.record.reason import cause_of, of_system
+from minutebook.serve.invocation import FILE, PREFIX
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -49,7 +50,9 @@ def settings(
     found = stated(options)
     values = asdict(load(options))
     if as_json:
-        shape = {name: _shown(value) for name, value in values.items() if name not in HIDDEN}
+        shape = {
+            name: _shown(value) for name, value in values.items() if name not in hidden_settings()
+        }
         say({**shape, "sources": {name: each.origin for name, each in found.items()}}, "", as_json)
         return
     lines = {
@@ -87,7 +90,7 @@ def set_(options: dict[str, str], name: str, value: str) -> dict[str, object]:
     """
     path = write_setting(options, name, value)
     checked = check_setting(name, value, str(Path.cwd()))
-    shown = "(hidden)" if name in HIDDEN else _shown(checked)
+    shown = "(hidden)" if name in hidden_settings() else _shown(checked)
     echo(f"Set {name} = {shown} in {path}.")
     return {"name": name, "value": shown, "path": path}
 
@@ -141,7 +144,7 @@ def _shown(value: object) -> str:
 
 
 def _lines(name: str, value: object, origin: str) -> tuple[str, str]:
-    shown = "(hidden)" if name in HIDDEN and value else _shown(value)
+    shown = "(hidden)" if name in hidden_settings() and value else _shown(value)
     source = style(f"  ({origin})", dim=True) if origin else ""
     return f"  {style(name, bold=True)} = {shown}{source}", style(f"      {_HELP[name]}", dim=True)
 

@@ -14,7 +14,7 @@ from minutebook.cli.opening import is_begun, made_here, settings_of, start_daemo
 from minutebook.cli.printing import echo, style, warn
 from minutebook.cli.terminal import identity
 from minutebook.feature import loaded
-from minutebook.invocation import INTERRUPTED, Invocation, environment
+from minutebook.serve.invocation import INTERRUPTED, Invocation, environment
 
 if TYPE_CHECKING:
     from minutebook.app import App

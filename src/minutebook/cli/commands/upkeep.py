@@ -156,29 +156,31 @@ def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding],
 
 
 def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
-    """Tell of daemons that serve clients of this store, and that hooks and commands of these settings never ask."""
+    """Tell of daemons that serve clients of this store, and no hooks and commands of these settings."""
+    from minutebook.ask.over_socket import refusal
     from minutebook.cli.commands.daemon import daemons_of
     from minutebook.config import environment
-    from minutebook.invocation import Invocation
     from minutebook.memory.maintenance.doctor import Finding
     from minutebook.serve.daemon.rendezvous import daemon_address
+    from minutebook.serve.invocation import Invocation
 
     if settings.daemon == "off":
         return []
+    invocation = Invocation(options, (), environment())
     try:
-        here = daemon_address(Invocation(options, (), environment()).address).lock
+        here = daemon_address(invocation.address).lock
         serving = [(address, said) for address, said in daemons_of(settings) if said["clients"]]
     except OSError as error:
         return [Finding(f"No daemon can be reached: {error}", "")]
+    another = "it is of another installation or version"
     return [
         Finding(
-            f"The daemon in process {said['pid']} serves {count_of(said['clients'], 'client')} of this store, and "
-            "commands and hooks that start as this one does ask another: it is of another installation or version, or "
-            "was started with other options or variables.",
+            f"The daemon in process {said['pid']} serves {count_of(said['clients'], 'client')} of this store, and no "
+            f"commands and hooks that start as this one does: {why}.",
             "give both the same in `minutebook install`, then `minutebook daemon stop`; clients that are open start the next",
         )
         for address, said in serving
-        if address.lock != here
+        if (why := another if address.lock != here else refusal(invocation))
     ]
 
 

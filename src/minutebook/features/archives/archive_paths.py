@@ -97,8 +97,8 @@ class ArchivePaths:
     def _own(self, caller: Caller) -> Sequence[Path]:
         named = self._roots.named
         if not caller.token:
-            return self._roots.of(caller) or [self._backups]
-        roots = self._roots.of(caller) if isinstance(named, Mapping) else ()
+            return self._roots.folders_of(caller) or [self._backups]
+        roots = self._roots.folders_of(caller) if isinstance(named, Mapping) else ()
         return [self._first / _name_of_scopes(caller), *roots]
 
 

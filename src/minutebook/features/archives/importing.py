@@ -291,7 +291,7 @@ class Import:
         # The trail that came with a memory has its digest.
         if isinstance(record, Memory) and (record.organization, Kind.HEAD) not in self._touched:
             taken = self._taken[record.organization]
-            taken.append(TakenIn.of(record.id, None, record))
+            taken.append(TakenIn.from_change(record.id, None, record))
             if len(taken) == MOST_TAKEN:
                 self._note_taken()
 

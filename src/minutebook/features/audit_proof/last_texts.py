@@ -97,7 +97,7 @@ class LastTexts:
             # All before it came from another store, whose tokens stayed there.
             self._states = {k: v for k, v in self._states.items() if k[0] is not Kind.TOKEN}
         for text in entry.fingerprints:
-            made = Fingerprinted.of(text)
+            made = Fingerprinted.from_text(text)
             if self.holds(made.kind, made.id):
                 self._add_state(made, entry.number)
 

@@ -18,7 +18,7 @@ from minutebook.features.audit_proof.head_signatures import (
     subject_of,
 )
 from minutebook.features.audit_proof.settings import ProofSettings
-from minutebook.features.audit_proof.trail_key import beside, fits, private_key, public_text
+from minutebook.features.audit_proof.trail_key import fits, path_beside, private_key, public_text
 from minutebook.memory.jobs import Job
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, InvalidInput, StoreError
@@ -74,7 +74,7 @@ class HeadSigning:
 
     def last_signed(self) -> dict[str, Head]:
         """Return the ends that the key signed last, by organization. Raises Conflict if they cannot be read."""
-        return {} if self._path is None else _ends_in(beside(self._path, SEEN_SUFFIX))
+        return {} if self._path is None else _ends_in(path_beside(self._path, SEEN_SUFFIX))
 
     def sign(self, caller: Caller, *, accept: bool = False) -> list[NotSigned]:
         """Sign each trail that has grown; return those that do not continue the last signed one.
@@ -154,7 +154,7 @@ class HeadSigning:
 
     def _note(self, organization: str, head: Head) -> None:
         assert self._path is not None
-        path = beside(self._path, SEEN_SUFFIX)
+        path = path_beside(self._path, SEEN_SUFFIX)
         ends = {**self.last_signed(), organization: head}
         content = {name: [end.number, end.digest] for name, end in ends.items()}
         try:
@@ -166,7 +166,7 @@ class HeadSigning:
     def _locked(self) -> Iterator[None]:
         """Keep other processes with the same key waiting."""
         assert self._path is not None
-        lock = FileLock(beside(self._path, ".lock"))
+        lock = FileLock(path_beside(self._path, ".lock"))
         lock.acquire(_LOCK_WAIT)
         try:
             yield

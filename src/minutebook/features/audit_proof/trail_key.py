@@ -54,7 +54,7 @@ def make_key(path: Path, *, replace: bool = False) -> str:
         with new_file(path, str(path)) as file:
             file.write(content)
     try:
-        replace_file(beside(path, PUBLIC_SUFFIX), f"{public}\n".encode(), 0o644)
+        replace_file(path_beside(path, PUBLIC_SUFFIX), f"{public}\n".encode(), 0o644)
     except OSError as error:
         raise StoreError(of_system(path, error)) from error
     return public
@@ -93,6 +93,6 @@ def public_text(key: "Ed25519PrivateKey") -> str:
     return public_key_text(key.public_key().public_bytes_raw())
 
 
-def beside(path: Path, suffix: str) -> Path:
+def path_beside(path: Path, suffix: str) -> Path:
     """Return the file beside a key, with a suffix after its name."""
     return path.with_name(path.name + suffix)

@@ -51,7 +51,7 @@ class CitingRecords:
         self._store = app.infrastructure.store
         self._rows = CitationRows(app.infrastructure.database)
 
-    def of(self, organization: str, records: Iterable[Record]) -> list[CitingRecord]:
+    def citing_records(self, organization: str, records: Iterable[Record]) -> list[CitingRecord]:
         """Return those records of an organization that may cite code."""
         citing = [each for each in records if isinstance(each, CITING)]
         names = {(each.kind, each.id) for each in citing if not isinstance(each, Memory)}

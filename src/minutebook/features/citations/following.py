@@ -57,7 +57,7 @@ class Follower:
         with self._locks.hold(f"{self._name}\0{organization}") as held:
             if held is None:
                 return Followed.ELSEWHERE
-            mark = self._marks.of(organization).get(self._name, {})
+            mark = self._marks.marks_of(organization).get(self._name, {})
             end = self._store.sequence(organization)
             first = since = mark["sequence"] if mark.get("version") == self._version else 0
             if since > end:
@@ -91,6 +91,6 @@ class Follower:
 
 def noted_at_end(store: Tended, follower: str, organization: str) -> Mapping[str, Any]:
     """Return the note of a follower from the last time that it came to the end of an organization's changes."""
-    mark = ProgramMarks(store.database).of(organization).get(follower, {})
+    mark = ProgramMarks(store.database).marks_of(organization).get(follower, {})
     noted: Mapping[str, Any] = mark.get("noted", {})
     return noted

@@ -28,7 +28,7 @@ def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) 
     views = app.infrastructure.records.seen_by(in_folder(caller, folder))
     found = []
     for view in views:
-        for each in citing.of(view.organization, _holding(view, app.clock())):
+        for each in citing.citing_records(view.organization, _holding(view, app.clock())):
             caller.call.progress(0.0, "texts")
             if each.may_cite:
                 found.append((view.organization, each))

@@ -113,7 +113,7 @@ class ContentCache:
         self._kept: dict[object, bytes | None] = {}
         self._room = MOST_KEPT
 
-    def of(self, key: str | pygit2.Oid, read: Callable[[], bytes | None]) -> bytes | None:
+    def get(self, key: str | pygit2.Oid, read: Callable[[], bytes | None]) -> bytes | None:
         """Return the content with a key, read if need be; None if it is no text, or too large."""
         if key in self._kept:
             return self._kept[key]
@@ -135,7 +135,7 @@ class Blobs:
 
     def read(self, id: pygit2.Oid) -> bytes | None:
         """Return the content of a blob."""
-        return self._contents.of(id, lambda: self._data(id))
+        return self._contents.get(id, lambda: self._data(id))
 
     def _data(self, id: pygit2.Oid) -> bytes | None:
         blob = self.repository.get(id)
@@ -260,7 +260,7 @@ class SearchedTree:
         return [each for each in found if not each.is_value] or found
 
     def _content(self, path: str) -> bytes | None:
-        return self._contents.of(path, lambda: self._files.read(path))
+        return self._contents.get(path, lambda: self._files.read(path))
 
 
 def is_meant(symbol: tuple[str, ...], definition: CodeDefinition) -> bool:

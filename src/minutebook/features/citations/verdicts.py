@@ -60,7 +60,7 @@ class Citations:
             asked[each.organization].append(each)
         found: dict[Key, HitNote] = {}
         for organization, some in asked.items():
-            citing = self._citing.of(organization, some)
+            citing = self._citing.citing_records(organization, some)
             view = self._records.seen_in(organization, anywhere(caller))
             trees = known_trees(caller, view.find(Project))
             for row in self._current(organization, citing, trees):
@@ -72,7 +72,7 @@ class Citations:
         self, organization: str, citing: Sequence[CitingRecord], trees: KnownTrees
     ) -> Iterator[JudgedRecord]:
         """Yield the rows of records that are as their files, those that are not judged anew if that takes no time."""
-        kept = self._rows.of(organization, {each.name for each in citing})
+        kept = self._rows.rows_of(organization, {each.name for each in citing})
         wanted = []
         for each in citing:
             rows = kept.get(each.name, {})
@@ -107,8 +107,8 @@ class Citations:
         What is in no commit yet may be somebody's work under way; a session is history, and holds as long as anything of it does.
         """
         organization = record.organization
-        (citing,) = self._citing.of(organization, [record])
-        rows = self._rows.of(organization, {citing.name}).get(citing.name, {})
+        (citing,) = self._citing.citing_records(organization, [record])
+        rows = self._rows.rows_of(organization, {citing.name}).get(citing.name, {})
         rows = {tree: row for tree, row in rows.items() if tree_around(tree) == tree}
         wanted = [(citing, tree, row) for tree, row in sorted(rows.items())]
         now = {tree: row for tree, row in rows.items() if row.said == citing.said}
@@ -156,7 +156,7 @@ class Citations:
         from minutebook.features.citations.judging_records import judged_by
 
         with self._judging:
-            rows = self._rows.of(organization, {each.name for each in citing})
+            rows = self._rows.rows_of(organization, {each.name for each in citing})
             known = {name: by_tree[tree] for name, by_tree in rows.items() if tree in by_tree}
             try:
                 whole = [self._citing.with_files(organization, each) for each in citing]
@@ -198,7 +198,7 @@ class Citations:
         self, organization: str, names: Collection[RecordName], trees: Mapping[str | None, str]
     ) -> None:
         """Judge records with other texts than when they were judged, and forget the earlier ones."""
-        kept = self._rows.of(organization, names)
+        kept = self._rows.rows_of(organization, names)
         citing = [
             each
             for each in self._read(organization, names)
@@ -218,10 +218,10 @@ class Citations:
             return
         self._judged_earlier.add((organization, tree))
         of_project = view.narrowed(repository=repository)
-        citing = self._citing.of(
+        citing = self._citing.citing_records(
             organization, [each for of in (Memory, Decision) for each in of_project.find(of)]
         )
-        kept = self._rows.of(organization, {each.name for each in citing})
+        kept = self._rows.rows_of(organization, {each.name for each in citing})
         due = [each for each in citing if each.may_cite and tree not in kept.get(each.name, {})]
         due.sort(key=lambda each: each.text.at)
         for start in range(0, len(due), AT_ONCE):
@@ -248,7 +248,7 @@ class Citations:
 
     def _read(self, organization: str, names: Iterable[RecordName]) -> list[CitingRecord]:
         found = (self._store.get(CLASSES[kind], organization, id) for kind, id in names)
-        return self._citing.of(organization, filter(None, found))
+        return self._citing.citing_records(organization, filter(None, found))
 
 
 def notes(app: App) -> HitNoter:

@@ -125,7 +125,7 @@ class Projects:
         home = default_organization(caller)
         with self._trail.audit_refusals(caller, home, "index", Kind.PROJECT, path):
             policy.check_may_write_to(caller, "index", scope_of_writes(caller))
-            allowed = self._roots.of(caller)
+            allowed = self._roots.folders_of(caller)
             policy.check_may_name_folder(caller, roots_named=bool(allowed))
         check = check_root_below if caller.token else check_root
         return self._registered(caller, home, str(check(path, allowed)))
@@ -138,7 +138,7 @@ class Projects:
             organization=project.organization,
             repositories=None if project.repository is None else frozenset({project.repository}),
         )
-        return check_root(path, self._roots.of(owner))
+        return check_root(path, self._roots.folders_of(owner))
 
     def refresh(self, organization: str, id: str, progress: Progress) -> int | None:
         """Read the changes in a known project; return how many files and chunks they concerned.

@@ -63,7 +63,7 @@ def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[tuple[s
     be. Pieces of one definition, and those of a file that are in none, make room for others; chunks
     of one file that have names of their own do not (docs/decisions/0015-code-search.md).
     """
-    names = _QueryNames.of(query)
+    names = _QueryNames.from_query(query)
     weighed = sorted(
         ((each.score * names.weight(each), each) for each in found),
         key=lambda pair: (-pair[0], pair[1].path, pair[1].id),
@@ -80,7 +80,7 @@ def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[tuple[s
 
 def is_named(query: str, found: Iterable[Sight]) -> bool:
     """Tell whether the query is, or holds, the name of one of the chunks."""
-    names = _QueryNames.of(query)
+    names = _QueryNames.from_query(query)
     return any(names.factor(_parts(each.name)) > 1 for each in found)
 
 
@@ -93,7 +93,7 @@ class _QueryNames:
     wanted: frozenset[str]
 
     @classmethod
-    def of(cls, query: str) -> "_QueryNames":
+    def from_query(cls, query: str) -> "_QueryNames":
         text = query.strip().removesuffix("()")
         whole = _parts(text) if _NAME.fullmatch(text) else ()
         # A plain word is as likely prose as a name, unless it is all there is.

@@ -197,7 +197,7 @@ class CodeSearch:
         seen = self._store.seen_by(caller).narrowed(**conditions).where(starts=starts)
         if project is None:
             return list(seen)
-        view = seen.of(self._store.read(caller, Project, project).organization)
+        view = seen.view_of(self._store.read(caller, Project, project).organization)
         return [] if view is None else [view.narrowed(project=project)]
 
 

@@ -26,11 +26,11 @@ from minutebook.features.hooks.events import (
 from minutebook.features.hooks.known import NOTICE, Known, is_ignored, is_new_here
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
-from minutebook.invocation import Invocation
 from minutebook.record.caller import ANYBODY, Call, Caller, in_call
 from minutebook.record.origin import Origin, tidied
 from minutebook.record.plain import plain
 from minutebook.serve.daemon.operations import DaemonClient, unknown
+from minutebook.serve.invocation import Invocation
 
 if TYPE_CHECKING:
     from minutebook.app import App

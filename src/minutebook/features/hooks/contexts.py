@@ -158,7 +158,7 @@ class HookContexts:
             *known[Voice.AGENT],
         ]
         records = {each.id: each for each in (*decisions, *facts, *(each for each, _ in lasting))}
-        notes = self._notes.of(caller, (records[each.id] for each in lines))
+        notes = self._notes.notes_of(caller, (records[each.id] for each in lines))
         lines = _by_heading(_with_notes(lines, {id: said for (_, _, id), said in notes.items()}))
         sessions = self._sessions.all(caller)
         last = _last_session(caller, sessions, here, session)
@@ -214,7 +214,7 @@ class HookContexts:
             if _is_known_to(caller, record, notes=False):
                 return
             voice = self._doors.voice(record)
-            if self._doors.of(caller, record, hit.text, voice) >= Door.UNASKED:
+            if self._doors.widest_door(caller, record, hit.text, voice) >= Door.UNASKED:
                 heading = _UNCONFIRMED.get(voice, "")
                 yield _at(record)[0], self._line(heading, record, hit.text, voice)
         elif isinstance(record, Turn):
@@ -227,7 +227,7 @@ class HookContexts:
                 first=record.at,
                 last=record.at,
             )
-            may_be_told = self._doors.of(caller, said_in, hit.text) >= Door.UNASKED
+            may_be_told = self._doors.widest_door(caller, said_in, hit.text) >= Door.UNASKED
             if may_be_told and not is_taken_back(self._records, caller, record, hit.text):
                 yield record.at, self._line(_IN_SESSIONS, record, hit.text, Voice.AGENT)
 
@@ -262,7 +262,10 @@ class HookContexts:
         for whose in _UNCONFIRMED:
             for record in own:
                 voice = self._doors.voice(record)
-                if voice is whose and self._doors.of(caller, record, voice=voice) >= Door.UNASKED:
+                if (
+                    voice is whose
+                    and self._doors.widest_door(caller, record, voice=voice) >= Door.UNASKED
+                ):
                     yield self._note(record, voice, _NOTED)
 
     def _facts(self, caller: Caller, facts: Sequence[Memory]) -> Mapping[Voice, list[_Line]]:
@@ -271,7 +274,7 @@ class HookContexts:
         found: dict[Voice, list[_Line]] = {voice: [] for voice in Voice}
         for memory in tried:
             voice = self._doors.voice(memory)
-            if self._doors.of(caller, memory, voice=voice) >= Door.UNASKED:
+            if self._doors.widest_door(caller, memory, voice=voice) >= Door.UNASKED:
                 found[voice].append(self._note(memory, voice, _FACT))
         return found
 
@@ -320,7 +323,7 @@ class HookContexts:
         if said and self._may_be_told(caller, session, said):
             heading = f"How the last session here ended, {age_of(session.last, self._clock())}:"
             yield _Line(heading, "", inert(said), rank=_OF_LAST)
-        summary = self._summaries.of(session)
+        summary = self._summaries.summary_of(session)
         left = [] if summary is None else open_ends(summary.summary)
         later = self._said_since(caller, session, sessions) if left else []
         for each in left:
@@ -329,10 +332,10 @@ class HookContexts:
                 yield _Line(_OPEN_THEN, "", f"- {_cut(inert(each), LONGEST_HIT)}", rank=_OF_LAST)
 
     def _may_be_told(self, caller: Caller, session: Session, said: str) -> bool:
-        return self._doors.of(caller, session, said) >= Door.UNASKED
+        return self._doors.widest_door(caller, session, said) >= Door.UNASKED
 
     def _end_of(self, caller: Caller, session: Session) -> str:
-        summary = self._summaries.of(session)
+        summary = self._summaries.summary_of(session)
         if summary is not None:
             return f"{summary.title}. {_ending(summary.title, summary.summary)}".strip()
         last = max(0, session.turn_count - 1)
@@ -346,7 +349,7 @@ class HookContexts:
             each.text
             for each in memories
             if ended.last < (each.ingestion_time if holds_at(each, now) else each.updated_at)
-            and self._doors.of(caller, each) >= Door.UNASKED
+            and self._doors.widest_door(caller, each) >= Door.UNASKED
         ]
         decisions = self._decisions.latest(caller)[:LOOKED_AT]
         texts += [each.text for each in decisions if each.created_at > ended.last]
@@ -427,7 +430,7 @@ def _is_known_to(caller: Caller, record: Memory | Decision, *, notes: bool) -> b
 
 
 def _relevant(found: Sequence[Ranked], least: float) -> Iterator[Ranked]:
-    """Yield the hits that are at least so relevant; a revision stands in the place of what it revises, however relevant it is."""
+    """Yield the hits that are at least so relevant; a revision stands in the place of the revised record, however relevant it is."""
     revisions = {
         each.revised_by.id for each in found if each.revised_by and each.relevance >= least
     }

@@ -79,7 +79,7 @@ def _keep(app: "App", entry: Mapping[str, Any]) -> None:
         "cwd": entry.get("folder"),
     }
     folder = Path(configuration) if configuration else None
-    settings = load(entry["options"])
+    settings = load(entry["options"], folder=str(entry.get("started_in", "")))
     if (settings.store, settings.database) != (app.settings.store, app.settings.database):
         return
     outcome = ""

@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from minutebook.features.hooks import log
-from minutebook.invocation import OWN, PREFIX, Invocation
-from minutebook.serve.daemon.greeting import greet, next_answer, say
+from minutebook.features.hooks import HOOK_WAIT, log
+from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer, say
 from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.invocation import PREFIX, SERVING, Invocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,13 +63,22 @@ def run_and_exit(invocation: Invocation, words: Sequence[str]) -> None:
     if len(words) != 1 or words[0] not in CLIENTS:
         return
     call = _Call(invocation, words[0])
-    call.end_within(invocation.hook_wait)
+    call.end_within(hook_wait(invocation))
     try:
         call.run()
     except TimeoutError:
         call.end("late")
     except Exception as error:  # noqa: BLE001 - a hook that fails must not stop what a person does
         call.end(f"failed: {type(error).__name__}")
+
+
+def hook_wait(invocation: Invocation) -> float:
+    """Return the seconds within which a hook ends, answered or not; the default for a value that is no number."""
+    try:
+        stated = float(str(invocation.value("hook_wait", str(HOOK_WAIT))))
+    except ValueError:
+        return HOOK_WAIT
+    return min(60.0, max(0.01, stated))
 
 
 class _Call:
@@ -133,10 +142,13 @@ class _Call:
         if len(data) > LARGEST_EVENT:
             self.end("too large")
         if is_start := name in _STARTS:
-            self.end_within(max(START_WAIT, self._invocation.hook_wait))
+            self.end_within(max(START_WAIT, hook_wait(self._invocation)))
         request = self._request(event)
         while self._invocation.wants_daemon:
-            self._ask(request, is_handed_over=name in NOT_AWAITED)
+            try:
+                self._ask(request, is_handed_over=name in NOT_AWAITED)
+            except DaemonRefuses:
+                break
             if is_start or not self._may_come():
                 break
             self._is_awaiting = True
@@ -151,8 +163,9 @@ class _Call:
     def _note_process(self, event: Mapping[str, object]) -> None:
         """Note process and transcript: a session is kept by them if its client ends without a word."""
         transcript, variable = event.get("transcript_path"), FOLDERS.get(str(self._entry["client"]))
-        stated = {name.removeprefix(PREFIX).lower() for name in self._invocation.variables}
-        if variable is None or stated & OWN or sys.platform == "win32":
+        # The daemon that keeps the session has the options as they are noted here, and its own variables.
+        own = {PREFIX + name.upper() for name in SERVING if name != "home"}
+        if variable is None or self._invocation.variables.keys() & own or sys.platform == "win32":
             return
         self._entry |= {
             "pid": _client_process(),
@@ -160,6 +173,7 @@ class _Call:
             "folder": event.get("cwd"),
             "configuration": self._invocation.environment.get(variable),
             "options": self._invocation.given,
+            "started_in": self._invocation.folder,
         }
 
     def _may_come(self) -> bool:
@@ -167,7 +181,7 @@ class _Call:
         return os.path.exists(daemon_address(self._invocation.address).lock)
 
     def _ask(self, request: Mapping[str, object], *, is_handed_over: bool) -> None:
-        """Have a daemon answer, and end; return if none is there, or if it leaves the event to another."""
+        """Have a daemon answer, and end; return if none is there, or one that ends. Raises DaemonRefuses."""
         try:
             place = daemon_address(self._invocation.address).socket
             connection = place.connect(max(0.01, self._ends_at - time.monotonic()))
@@ -179,6 +193,8 @@ class _Call:
                 if not greet(connection, answers, self._invocation, reads=not is_handed_over):
                     return
                 say(connection, request)
+            except DaemonRefuses:
+                raise
             except ConnectionError:
                 # It was ending.
                 return

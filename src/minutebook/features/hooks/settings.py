@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from minutebook.config import Settings
 from minutebook.config.kinds import SECONDS, OnOff, one_of, separated, setting
-from minutebook.invocation import HOOK_WAIT
+from minutebook.features.hooks import HOOK_WAIT
 from minutebook.record.reason import Reason
 
 
@@ -20,12 +20,17 @@ class HookSettings(Settings):
         one_of(OnOff),
         "`off`: hooks that clients were given say nothing and keep nothing.",
         is_common=True,
+        of="client",
     )
     hook_wait: float = setting(
-        float(HOOK_WAIT), SECONDS, "Seconds (0.01 to 60) after which a hook gives up silently."
+        HOOK_WAIT,
+        SECONDS,
+        "Seconds (0.01 to 60) after which a hook gives up silently.",
+        of="client",
     )
     hook_ignore: tuple[str, ...] = setting(
         (),
         separated(",", Reason("a list of folders, which may hold *")),
         "Folders in which hooks say nothing and keep nothing, with all below them: ~/private, */secret.",
+        of="client",
     )

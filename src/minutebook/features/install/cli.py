@@ -16,9 +16,9 @@ from minutebook.config import Settings, environment, load, option_of, settings_w
 from minutebook.config.machine import places_here
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.served import agent_tools, default_options
-from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
 from minutebook.record.caller import ANYBODY
 from minutebook.record.errors import InvalidInput
+from minutebook.serve.invocation import FILE, FLAGS, IDENTITY, SERVING
 
 if TYPE_CHECKING:
     from minutebook.features.install.clients import Installation, Scope
@@ -92,7 +92,7 @@ def install(
 
 
 def _told(plan: "Installation", *, dry_run: bool) -> dict[str, object]:
-    """Return what was done with a file of a client, for programs."""
+    """Return the change of a client's file, for programs."""
     return {
         "client": plan.client,
         "path": plan.path,

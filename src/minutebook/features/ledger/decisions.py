@@ -114,7 +114,7 @@ class DecisionActs:
         ]
         return sorted(found, key=lambda decision: decision.status is not DecisionStatus.ACTIVE)
 
-    def beside(self, caller: Caller, found: Decision | Proposal) -> list[Decision]:
+    def on_target_of(self, caller: Caller, found: Decision | Proposal) -> list[Decision]:
         """Return every decision on the target of a decision or proposal, oldest first."""
         key = lineage.scoped_target(found)
         here = self._found(caller, target_key=key.target_key)

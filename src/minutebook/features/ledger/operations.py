@@ -93,7 +93,7 @@ def holding(app: "App", caller: Caller, of: str | None = None) -> list[Decision]
 def decision_history(app: "App", caller: Caller, id: str) -> list[Decision]:
     """List every decision on the target of one, the oldest first."""
     acts = _decisions(app)
-    return acts.beside(caller, acts.read(caller, id))
+    return acts.on_target_of(caller, acts.read(caller, id))
 
 
 @operation("ledger")

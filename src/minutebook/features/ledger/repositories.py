@@ -162,7 +162,7 @@ class Ledgers:
         """Find everything that does not hold among the decisions in the tables."""
         found: list[Violation] = []
         for organization in self._organizations():
-            found += violations(self.tables.of(organization).values())
+            found += violations(self.tables.decisions_of(organization).values())
         return found
 
     def damage(self) -> list[LedgerError]:

@@ -21,7 +21,7 @@ class LedgerSettings(Settings):
         FOLDER,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
         "PROJECT/docs/decisions; none named: a repository in the data directory.",
-        is_of_organization=True,
+        of="organization",
     )
     ledger_trust: LedgerTrust = setting(
         "proved",
@@ -37,6 +37,7 @@ class LedgerSettings(Settings):
         None,
         TEXT,
         is_secret=True,
+        variable="AGENT_MEMORY_SECRET",
         help="Secret without which no proposal is accepted; the first admin start pins it. "
         "Read from the variable AGENT_MEMORY_SECRET too.",
     )

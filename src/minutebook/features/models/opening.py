@@ -13,24 +13,15 @@ if TYPE_CHECKING:
     from minutebook.memory.journal.summarizers import Summarizer
 
 
-def embedding(settings: Settings) -> Embedding:
-    """Return the model that the setting `embedder` names: in the box, behind a service, or in a folder.
+def built_in(settings: Settings) -> Embedding:
+    """Return the model in the box."""
+    from minutebook.features.models.built_in import builtin, model_files
 
-    Raises InvalidInput if the settings do not say which service.
-    """
-    if settings.embedder == "built-in":
-        from minutebook.features.models.built_in import builtin, model_files
-
-        return Embedding(builtin.open_model, builtin.MODEL, damage=model_files.damage)
-    if settings.embedder == "endpoint":
-        return _of_endpoint(settings)
-    from minutebook.features.models.local_model import FolderEmbedder
-
-    folder = Path(settings.embedder)
-    return Embedding(partial(FolderEmbedder, folder), Model.unknown(folder.name))
+    return Embedding(builtin.open_model, builtin.MODEL, damage=model_files.damage)
 
 
-def _of_endpoint(settings: Settings) -> Embedding:
+def of_endpoint(settings: Settings) -> Embedding:
+    """Return the model behind a service. Raises InvalidInput if the settings do not say which."""
     settings = settings.of(ModelSettings)
     if settings.endpoint_url is None or settings.endpoint_model is None:
         raise InvalidInput("embedder", "= endpoint needs endpoint_url and endpoint_model as well")
@@ -45,6 +36,14 @@ def _of_endpoint(settings: Settings) -> Embedding:
     )
     expected = Model.unknown(settings.endpoint_model)
     return Embedding(partial(open_endpoint, endpoint), expected)
+
+
+def of_folder(settings: Settings) -> Embedding:
+    """Return the model in the folder that the setting `embedder` names."""
+    from minutebook.features.models.local_model import FolderEmbedder
+
+    folder = Path(settings.embedder)
+    return Embedding(partial(FolderEmbedder, folder), Model.unknown(folder.name))
 
 
 def chat_service(settings: Settings) -> "Summarizer | None":

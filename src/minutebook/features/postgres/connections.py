@@ -153,7 +153,7 @@ class PostgresConnections(Database):
             yield connection, transaction.organizations[organization]
 
     @contextmanager
-    def beside(self, wait: float | None = None) -> Iterator[PostgresConnection]:
+    def writing_beside(self, wait: float | None = None) -> Iterator[PostgresConnection]:
         """Yield a connection inside a transaction, to write rows outside the change feed."""
         with self.reading() as connection, connection.raw.transaction():
             yield connection

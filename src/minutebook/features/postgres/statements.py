@@ -10,8 +10,8 @@ from psycopg.pq import TransactionStatus
 from minutebook.features.postgres import numbers
 from minutebook.features.postgres.tables import CUT, derived, object_digest, quoted
 from minutebook.record.filters import folded
-from minutebook.record.records import CLASSES, Entity, Kind, Record, TextRecord
-from minutebook.store.sql import change_feed, entity_names
+from minutebook.record.records import CLASSES, Kind, Record, TextRecord
+from minutebook.store.sql import change_feed
 from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
 from minutebook.store.sql.embeddings import kept_of
 from minutebook.store.sql.entity_names import SHORT
@@ -180,9 +180,6 @@ class PostgresConnection(Connection):
             change_feed.forget_deletions(self, number, kind, ids)
             with self.raw.cursor() as cursor:
                 cursor.executemany(_whole_insertion(kind), rows)
-        for each in carried:
-            if isinstance(each.record, Entity):
-                entity_names.keep(self, number, each.record)
 
     def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
         """Write vectors and token states in the row of their record."""

@@ -20,6 +20,12 @@ class PostgresUpkeep(Upkeep):
         super().__init__(connections, receives=receives)
         self._folder = folder
         self._connections = connections
+        self._wants_warmth = False
+
+    def warm_up(self) -> None:
+        """Read this machine's large indices in the background."""
+        self._wants_warmth = True
+        self._housekeeper.want()
 
     def _prepare(self, want: Callable[[], None]) -> None:
         self._list_names()
@@ -78,6 +84,9 @@ class PostgresUpkeep(Upkeep):
     def _keep_house(self) -> None:
         if not self.is_open:
             return
+        if self._wants_warmth:
+            self._wants_warmth = False
+            self.indices.warm()
         self.indices.save()
         if self._analysis.advance():
             self._housekeeper.want()

@@ -301,7 +301,7 @@ class RecallRows:
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
-        with self._database.beside(_WAIT) as connection:
+        with self._database.writing_beside(_WAIT) as connection:
             yield connection, self._database.registered(organization)
 
     @contextmanager

@@ -99,7 +99,9 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
         what = "removed on one machine and edited on another: the edit stands"
         if not each.was_removed or each.copies:
             what = f"edited on two machines ({', '.join(each.fields)})"
-        yield style(f"{each.kind} {each.id} “{each.label}”: {what}{each.beside}", fg="yellow")
+        yield style(
+            f"{each.kind} {each.id} “{each.label}”: {what}{each.other_versions}", fg="yellow"
+        )
     if len(done.conflicts) > _LISTED:
         yield f"… and {len(done.conflicts) - _LISTED:,} more; `minutebook audit --act conflict` lists them."
     if done.lost:

@@ -296,7 +296,7 @@ class KnownRecords:
             return digest_of(line)
         organization, kind, id = key
         if kind is Kind.MEMORY:
-            self.taken.setdefault(organization, []).append(TakenIn.of(id, earlier, shown))
+            self.taken.setdefault(organization, []).append(TakenIn.from_change(id, earlier, shown))
         if shown is None:
             self._store.delete(CLASSES[kind], organization, id)
             return REMOVED

@@ -379,7 +379,7 @@ class _Exchange:
             self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject, taken, since)
         for each in conflicts:
             fields = ", ".join(each.fields) or "it was removed on one"
-            reason = f"edited on two machines at once: {fields}{each.beside}"
+            reason = f"edited on two machines at once: {fields}{each.other_versions}"
             self._trail.log(
                 in_call(self._caller, reason=reason),
                 each.organization,

@@ -68,7 +68,7 @@ class SyncConflict:
     newest: str = ""
 
     @property
-    def beside(self) -> str:
+    def other_versions(self) -> str:
         """Where the other versions are, and which perhaps revises the others, to end a sentence with."""
         kept = f"; the other version is {', '.join(self.copies)}" if self.copies else ""
         return f"{kept}; {self.newest} perhaps revises the other" if self.newest else kept

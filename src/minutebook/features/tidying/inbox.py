@@ -226,7 +226,7 @@ class Inbox:
         if records is None:
             return None
         is_open = suggestion.state is State.OPEN
-        examined = self._examining.again(suggestion) if is_open else None
+        examined = self._examining.examine_again(suggestion) if is_open else None
         return Waiting(name_of(caller, suggestion), suggestion, records, examined)
 
     def _views(self, caller: Caller) -> list[View]:

@@ -34,7 +34,7 @@ def wordable(inbox: Inbox, doors: Doors, caller: Caller, limit: int) -> list[tup
         is_new = not any({one.id, other.id} <= ids for ids in worded)
         if not (is_short and is_new and _is_in_reach(caller, one)):
             continue
-        if all(doors.of(caller, each) >= Door.UNASKED for each in (one, other)):
+        if all(doors.widest_door(caller, each) >= Door.UNASKED for each in (one, other)):
             found.append((one, other))
     return found
 

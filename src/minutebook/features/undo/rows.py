@@ -42,7 +42,7 @@ class ImageRows:
                 ],
             )
 
-    def of(self, organization: str, entries: Sequence[int]) -> list[tuple[int, Record]]:
+    def images_of(self, organization: str, entries: Sequence[int]) -> list[tuple[int, Record]]:
         """Return the images of some entries, each with the number of its entry."""
         found: list[tuple[int, Record]] = []
         key = self._database.number_of(organization)

@@ -392,7 +392,7 @@ class Undo:
         numbers, first = [each.number for each in act.entries], act.first
         return {
             (each.kind, each.id): each
-            for number, each in self._rows.of(act.last.organization, numbers)
+            for number, each in self._rows.images_of(act.last.organization, numbers)
             if first.get((each.kind, id_in_trail(each.kind, each.id))) == number
         }
 

@@ -229,7 +229,9 @@ class HistoryCache:
         self._guard, self._turn = threading.Lock(), threading.Lock()
         self._read: dict[tuple[str, str, LineRange], Future[Sequence[str]]] = {}
 
-    def of(self, repository: pygit2.Repository, lines: LineRange, wait: float) -> Sequence[str]:
+    def commits_of(
+        self, repository: pygit2.Repository, lines: LineRange, wait: float
+    ) -> Sequence[str]:
         """Return the ids of the last commits that changed lines.
 
         Raises TimeoutError if reading them takes longer than some seconds, or too many wait for it already, one of UNREADABLE if the

@@ -83,10 +83,12 @@ class PlaceReasons:
             its = view if project is None else view.where(ids=frozenset({project}))
             for known in its.find(Project):
                 for each in named:
-                    found |= {one.hit.id: one for one in self._of(question, view, known, each)}
+                    found |= {
+                        one.hit.id: one for one in self._ranked_at(question, view, known, each)
+                    }
         return list(found.values())
 
-    def _of(
+    def _ranked_at(
         self, question: _Question, view: View, project: Project, named: Reference
     ) -> list[Ranked]:
         defined = None if named.path else _place_of_definition(view, project, named)
@@ -142,7 +144,9 @@ class PlaceReasons:
     ) -> list[pygit2.Commit]:
         """Return the last commits that changed the lines; none, with a note, if reading them takes too long."""
         try:
-            read = self._histories.of(repository, asked.lines, question.end - time.monotonic())
+            read = self._histories.commits_of(
+                repository, asked.lines, question.end - time.monotonic()
+            )
         except TimeoutError:
             place = question.place
             text = Reason(

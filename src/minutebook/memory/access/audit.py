@@ -55,7 +55,7 @@ class ErasedCopies(Protocol):
 
 
 def forget_erased(store: Tended, records: Sequence[Key]) -> None:
-    """Remove what features keep of records that are about to be erased, in their transaction."""
+    """Remove the rows of features about records that are being erased, in the transaction."""
     for forget in heard(Event.ERASE):
         forget(store, records)
     ids = defaultdict[str, set[str]](set)
@@ -195,7 +195,7 @@ class TakenIn:
     """Whether a person wrote or confirmed that text, on another machine of theirs."""
 
     @classmethod
-    def of(cls, id: str, before: Record | None, after: Record | None) -> "TakenIn":
+    def from_change(cls, id: str, before: Record | None, after: Record | None) -> "TakenIn":
         """Return the change from one state of a memory to another; None where there is none."""
         texts = (each.text if isinstance(each, Memory) else None for each in (before, after))
         return cls(id, _digests(*texts))
@@ -414,7 +414,7 @@ class Trail:
             or (entry.before and not entry.after)
             or any(
                 (each.kind, each.id, each.after) == (kind, id, "")
-                for each in map(Fingerprinted.of, entry.fingerprints)
+                for each in map(Fingerprinted.from_text, entry.fingerprints)
             )
             for entry in self._store.find(Entry, about, order=("-number",), limit=1)
         )
@@ -430,7 +430,7 @@ class Trail:
             (each.kind, each.id) == (record.kind, id) and is_same(each.after, made)
             for entry in found
             if entry.act not in (TAKE_IN, TAKE_IN_PERSONS)
-            for each in map(Fingerprinted.of, entry.fingerprints)
+            for each in map(Fingerprinted.from_text, entry.fingerprints)
         )
 
     def each(self, caller: Caller, organization: str) -> Iterator[Entry]:

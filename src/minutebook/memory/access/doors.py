@@ -58,7 +58,7 @@ class Doors:
         self._foreign: dict[str, int] = {}
         self._voices: dict[_State, Voice] = {}
 
-    def of(
+    def widest_door(
         self,
         caller: Caller,
         record: Memory | Decision | Session,

@@ -1,12 +1,11 @@
 """Note beside an answer the authors of the records that it shows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from minutebook.memory.screening.instructions import marks_of
 from minutebook.record.caller import Caller, Note
 from minutebook.record.instants import age_of
 from minutebook.record.origin import as_name, by_whom
@@ -91,8 +90,15 @@ def written(record: TextRecord) -> Written | None:
 
 def mark_of(record: TextRecord) -> dict[str, Any]:
     """Return the field that says in which ways a record reads as instructions; none if it does not."""
-    marks = marks_of(record.text)
+    marks = _marks_of(record.text)
     return {"reads_as_instructions": marks} if marks else {}
+
+
+def _marks_of(text: str) -> Sequence[str]:
+    # Imported here: most commands beside the daemon need no tables of screening.
+    from minutebook.memory.screening.instructions import marks_of
+
+    return marks_of(text)
 
 
 def words_of(record: TextRecord) -> str:
@@ -113,7 +119,7 @@ def _phrase(record: TextRecord, when: str, trust: str) -> str:
     author, client = known.get("author", ""), known.get("client", "")
     by = f"{author} through {client}" if client not in ("", author) else author
     phrase = ", ".join(filter(None, (by, when, trust, record.id)))
-    marks = dict.fromkeys((*marks_of(record.text), *marks_of(by)))
+    marks = dict.fromkeys((*_marks_of(record.text), *_marks_of(by)))
     return f"{phrase}; reads as instructions: {' and '.join(marks)}" if marks else phrase
 
 

@@ -44,6 +44,9 @@ Clock = Callable[[], datetime]
 _EDGES_AT_ONCE = 1000
 """Edges whose ends are looked up by one statement: an engine names only so many ids in one."""
 
+FAR = 1000
+"""The offset from which on a page is looked up from the nearer end."""
+
 _UNOWNED = frozenset({Version, Entry, Head, LedgerMark, Token})
 """Classes of records that do not say whom they concern: a Filter lets all of an organization's pass."""
 
@@ -196,11 +199,11 @@ class View:
         """Return the heaviest edges that touch any of the nodes, wherever they lead: read the ends before showing one."""
         return self._store.ties(self.organization, nodes, limit)
 
-    def beside(
+    def neighbours(
         self, of: type[TextRecord], ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         """Return the ids of the records around each of some, in the order of writing, whoever may see them."""
-        return self._store.beside(of, self.organization, ids, reach)
+        return self._store.neighbours(of, self.organization, ids, reach)
 
     def _owned(self, of: type[R]) -> type[R]:
         """Return a class. Raises TypeError if its records have no scope."""
@@ -305,7 +308,7 @@ class Seen:
         """Return the part of those memories that an engine can tell to match the query."""
         return Seen(self._store, tuple(each.matching(query) for each in self.views))
 
-    def of(self, organization: str) -> View | None:
+    def view_of(self, organization: str) -> View | None:
         """Return the view of an organization, or None if it is not among them."""
         return next((each for each in self.views if each.organization == organization), None)
 
@@ -325,11 +328,23 @@ class Seen:
         return self._store.page(of, wheres, order=[order], limit=limit, offset=offset)
 
     def listing(self, of: type[R], order: str, limit: int, offset: int) -> tuple[list[R], int]:
-        """Return a page as `page` does, and the total."""
-        found = self.page(of, order, limit, offset)
-        if len(found) < limit and (found or not offset):
-            return found, offset + len(found)
-        return found, self.count(of)
+        """Return a page as `page` does, and the total.
+
+        Of one organization's many records a page that is nearer to the end is read from there: an engine walks through
+        all rows before it.
+        """
+        if offset < FAR or len(self.views) > 1:
+            found = self.page(of, order, limit, offset)
+            if len(found) < limit and (found or not offset):
+                return found, offset + len(found)
+            return found, self.count(of)
+        total = self.count(of)
+        behind = max(total - offset - limit, 0)
+        if behind > offset:
+            return self.page(of, order, limit, offset), total
+        backwards = order.removeprefix("-") if order.startswith("-") else f"-{order}"
+        found = self.page(of, backwards, max(min(limit, total - offset), 0), behind)
+        return found[::-1], total
 
     @contextmanager
     def moments(self) -> Iterator[list[VisibleMoment]]:
@@ -346,6 +361,7 @@ class Records:
 
     def __init__(self, store: Tended) -> None:
         self._store = store
+        self.transaction, self.put, self.delete = store.transaction, store.put, store.delete
 
     def seen_by(self, caller: Caller) -> Seen:
         """Return a reader of the records that the caller may see, as far as their folder shows them."""
@@ -444,18 +460,6 @@ class Records:
         return self._store.database.one_moment()
 
     # Writing
-
-    def transaction(self, *organizations: str) -> AbstractContextManager[None]:
-        """Make the writes inside one atomic, durable transaction: see `Store.transaction`."""
-        return self._store.transaction(*organizations)
-
-    def put(self, record: Record) -> None:
-        """Keep a record in place of any with its organization, kind and id."""
-        self._store.put(record)
-
-    def delete(self, of: type[Record], organization: str, id: str) -> bool:
-        """Remove a record with its index entries and edges; tell whether it was there."""
-        return self._store.delete(of, organization, id)
 
     def scrub(self) -> list[str]:
         """Leave no byte of removed records in the store's files: see `Upkeep.scrub`."""

@@ -104,7 +104,7 @@ class Summaries:
         attribute(caller, page.summaries)
         return page
 
-    def of(self, session: Session) -> Summary | None:
+    def summary_of(self, session: Session) -> Summary | None:
         """Return the summary of a session that the caller may see, or None if there is none yet."""
         return self._store.summary(session)
 
@@ -184,7 +184,7 @@ class Summaries:
         """Tell whether a session has changed since its summary, or has none, and may have one."""
         if not policy.may_write_to(caller, session):
             return False
-        summary = self.of(session)
+        summary = self.summary_of(session)
         return (
             summary is None
             or summary.turn_count != session.turn_count

@@ -109,7 +109,7 @@ class SimilarMemories:
         """Whether there is a model that keeps token states, by which texts are compared."""
         return bool(self._embeddings.space_of(Memory).states)
 
-    def beside(self, view: View, memory: Memory) -> list[Memory]:
+    def about_the_same(self, view: View, memory: Memory) -> list[Memory]:
         """Find the memories in a view of the memory's organization that are about the same, as far as can be told.
 
         Those that it is linked to are left out. What each says beside the other is for `text.revisions` to tell.
@@ -189,14 +189,14 @@ class SimilarMemories:
             DatedText(near.memory.text, near.memory.updated_at, near.own),
             *(DatedText(each.text, each.event_time, near.states[each.id]) for each in others),
         ]
-        found = revisions(candidates, self._embeddings.spell)
-        return [others[old - 1] for old, by in sorted(found.items()) if old and by.newer == 0]
+        found = revisions(candidates, self._embeddings.spell, by=0)
+        return [others[older - 1] for older in sorted(found)]
 
     def _seen(self, caller: Caller) -> Seen:
         return self._store.seen_by(caller).where(valid_at=self._clock())
 
     def _view(self, caller: Caller, memory: Memory) -> View | None:
-        return self._seen(caller).of(memory.organization)
+        return self._seen(caller).view_of(memory.organization)
 
 
 def _alike(near: _Near, least: float, least_cosine: float) -> Iterator[Similar]:

@@ -55,9 +55,7 @@ class MemoryWriter(RecordWriter[Memory]):
 
         return embed
 
-    def put(self, caller: Caller, memory: Memory, embedding: TextEmbedding | None) -> None:
-        """Put a memory with a new text; call inside the transaction of the act."""
-        super().put(caller, memory, embedding)
+    def _put_further(self, caller: Caller, memory: Memory) -> None:
         self._store.put(
             Version(
                 organization=memory.organization,

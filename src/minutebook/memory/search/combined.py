@@ -202,7 +202,7 @@ class CombinedRecall:
     def annotated(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
         """Return hits with the notes of features, in their order but for those that are told last, and note their authors in the call."""
         attribute(caller, (each.record for each in ranked))
-        found = self._notes.of(caller, (each.record for each in ranked))
+        found = self._notes.notes_of(caller, (each.record for each in ranked))
         noted = [replace(each, notes=found.get(each.record.key, {})) for each in ranked]
         return sorted(noted, key=lambda each: is_told_last(each.notes))
 

@@ -34,7 +34,7 @@ class HitNotes:
     def __init__(self, noters: Mapping[str, HitNoter]) -> None:
         self._noters = noters
 
-    def of(self, caller: Caller, records: Iterable[Record]) -> Mapping[Key, Notes]:
+    def notes_of(self, caller: Caller, records: Iterable[Record]) -> Mapping[Key, Notes]:
         """Return the notes on records, each feature asked once for all of them."""
         asked, found = list(records), dict[Key, dict[str, HitNote]]()
         for name, noter in self._noters.items() if asked else ():

@@ -80,7 +80,7 @@ class Passages:
         found: dict[Key, str] = {}
         for turn in short:
             key = turn.organization, turn.id
-            before, behind = self._beside(caller, turn, passages.keys(), at)
+            before, behind = self._turns_around(caller, turn, passages.keys(), at)
             spent = count_tokens(passages[key])
             for near, is_before in ((behind, False), (before, True)):
                 left = min(PASSAGE_TOKENS - spent, room)
@@ -95,12 +95,12 @@ class Passages:
                 room -= count_tokens(text)
         return found
 
-    def _beside(
+    def _turns_around(
         self, caller: Caller, turn: Turn, shown: Collection[Key], at: datetime | None
     ) -> tuple[Turn | None, Turn | None]:
         """Return the turns of its session, that the caller may see, before and behind a turn; None where it is told apart."""
-        view = self._store.seen_by(caller).of(turn.organization)
-        near = () if view is None else view.beside(Turn, [turn.id], 1).get(turn.id, ())
+        view = self._store.seen_by(caller).view_of(turn.organization)
+        near = () if view is None else view.neighbours(Turn, [turn.id], 1).get(turn.id, ())
         if view is None or not near:
             return None, None
         here = view.where(ids=frozenset(near)).narrowed(session=turn.session)

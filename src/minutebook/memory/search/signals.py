@@ -447,7 +447,9 @@ class Retriever:
             return
         new = found.promising(unknown, COMPARED, rivals)
         if len(new) < len(unknown) and not found.late:
-            beside = self._beside(of, view, embedding, found, new, round(BESIDE * len(new)))
+            beside = self._near_in_session(
+                of, view, embedding, found, new, round(BESIDE * len(new))
+            )
             new = [*beside, *(key for key in new if key not in beside)][: len(new)]
         found.keep({*found.late, *new, *(found.graph or ())})
         new.sort(key=lambda key: -(found.vector or {}).get(key, 0.0))
@@ -473,7 +475,7 @@ class Retriever:
                 break
         return packed
 
-    def _beside(
+    def _near_in_session(
         self,
         of: type[TextRecord],
         view: View,
@@ -486,7 +488,7 @@ class Retriever:
         names, best = _SESSION.get(of, ()), chosen[: most // 2]
         if not names:
             return {}
-        near = view.beside(of, [id for _, id in best], REACH)
+        near = view.neighbours(of, [id for _, id in best], REACH)
         around = {key: [(view.organization, id) for id in near.get(key[1], ())] for key in best}
         keys = {*best, *chain.from_iterable(around.values())}
         sessions = {

@@ -32,7 +32,7 @@ class Roots:
             for folder in part
         )
 
-    def of(self, caller: Caller) -> Folders:
+    def folders_of(self, caller: Caller) -> Folders:
         """Return the folders that are named for a caller: their organization's and repositories'.
 
         A plain list is for callers without a token, and for those of its organization.

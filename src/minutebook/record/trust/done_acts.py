@@ -35,7 +35,7 @@ class DoneAct:
         found: dict[tuple[Kind, str], Fingerprinted] = {}
         for entry in self.entries:
             for text in entry.fingerprints:
-                each = Fingerprinted.of(text)
+                each = Fingerprinted.from_text(text)
                 first = found.get((each.kind, each.id), each)
                 found[each.kind, each.id] = Fingerprinted(
                     each.kind, each.id, first.before, each.after
@@ -48,7 +48,7 @@ class DoneAct:
         found: dict[tuple[Kind, str], int] = {}
         keys: list[tuple[Kind, str]] = []
         for entry in self.entries:
-            made = map(Fingerprinted.of, entry.fingerprints)
+            made = map(Fingerprinted.from_text, entry.fingerprints)
             keys += [(each.kind, each.id) for each in made]
             if entry.subject_kind is not Kind.HEAD:
                 for key in keys:

@@ -171,7 +171,7 @@ def _is_same_but_counted(state: str, other: str) -> bool:
 
 def _state(entry: Entry, memory: Memory) -> Fingerprinted | None:
     """Return the state of a memory before and after an act, None where the trail does not say."""
-    made = map(Fingerprinted.of, entry.fingerprints)
+    made = map(Fingerprinted.from_text, entry.fingerprints)
     own = [each for each in made if (each.kind, each.id) == (Kind.MEMORY, memory.id)]
     return own[-1] if own else None
 

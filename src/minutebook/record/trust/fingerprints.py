@@ -76,7 +76,7 @@ class Fingerprinted:
         return " ".join((self.kind, self.before, self.after, self.id))
 
     @classmethod
-    def of(cls, text: str) -> "Fingerprinted":
+    def from_text(cls, text: str) -> "Fingerprinted":
         """Read the output of `text`. Raises ValueError if it is not of that form."""
         kind, before, after, id = text.split(" ", 3)
         return cls(Kind(kind), id, before, after)

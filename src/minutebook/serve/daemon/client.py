@@ -11,9 +11,8 @@ import socket
 import sys
 import time
 
-from minutebook import __version__
-from minutebook.invocation import DAEMON_WAIT, Invocation, working_directory
 from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address, read_line
+from minutebook.serve.invocation import Invocation
 from minutebook.serve.stdio.proxy import DaemonLink, Proxy, Unserved, own_pipes
 
 TYPE_CHECKING = False
@@ -21,9 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
+    from minutebook.serve.stdio.early import EarlyAnswers
     from minutebook.serve.stdio.in_process import InProcessServer
 
     GoesOn = Callable[[], bool]
+
+DAEMON_WAIT = 60.0
+"""Seconds to wait for a daemon that lives and does not answer: what clients commonly wait for an answer."""
 
 WELCOME_WAIT = 10.0
 """Seconds in which a daemon that is asked about itself has to answer."""
@@ -69,21 +72,9 @@ def serve(invocation: Invocation) -> None:
     except Unattached as reason:
         say(invocation, reason)
         return
-    early = None
-    if link is None:
-        from minutebook.serve.contracts.announced import announced
-        from minutebook.serve.stdio.early import EarlyAnswers
-
-        known = announced(
-            invocation.contracts,
-            invocation.tool_names,
-            read_only=invocation.read_only,
-            tools=invocation.tools,
-            answers=invocation.answers,
-        )
-        if known is None:
-            return
-        early = EarlyAnswers(known)
+    early = early_answers(invocation) if link is None else None
+    if link is None and early is None:
+        return
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda signum, frame: server.end())
     stdin, stdout = own_pipes()
@@ -95,6 +86,26 @@ def serve(invocation: Invocation) -> None:
         sys.stderr.write(f"minutebook: {reason}\n")
         server.end(1)
     server.end()
+
+
+def early_answers(invocation: Invocation) -> "EarlyAnswers | None":
+    """Return the answers of the proxy until there is a server; None if there can be no server."""
+    from minutebook.serve.contracts.announced import announced
+    from minutebook.serve.stdio.early import EarlyAnswers
+
+    stated = invocation.value("tools", "")
+    parts = stated.split(",") if isinstance(stated, str) else stated
+    tools = (
+        [name for each in parts if (name := str(each).strip())] if isinstance(parts, list) else []
+    )
+    known = announced(
+        invocation.contracts,
+        invocation.value("tool_names", "contract"),
+        read_only=invocation.value("read_only", "false") in ("true", True),
+        tools=[] if tools == ["all"] else tools,
+        answers=invocation.value("answers", "json"),
+    )
+    return None if known is None else EarlyAnswers(known)
 
 
 class _Server:
@@ -348,14 +359,7 @@ def _connected(address: DaemonAddress) -> socket.socket | None:
 
 
 def _send_hello(connection: socket.socket, invocation: Invocation, session: str) -> None:
-    hello = {
-        "version": __version__,
-        "given": invocation.given,
-        "variables": invocation.variables,
-        "contracts": invocation.contracts,
-        "session": session,
-        "folder": working_directory(),
-    }
+    hello = {**invocation.greeting, "contracts": invocation.contracts, "session": session}
     try:
         connection.settimeout(WELCOME_WAIT)
         connection.sendall(json.dumps(hello).encode() + b"\n")

@@ -7,8 +7,7 @@ import json
 import socket
 from collections.abc import Mapping
 
-from minutebook import __version__
-from minutebook.invocation import Invocation, working_directory
+from minutebook.serve.invocation import Invocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,25 +17,25 @@ _USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 """Where `getpass.getuser` looks for the user's name, in this order."""
 
 
+class DaemonRefuses(ConnectionError):
+    """The daemon serves others, and not this client, for it was started with other settings; the message names them."""
+
+
 def greet(
     connection: socket.socket, answers: "BinaryIO", invocation: Invocation, *, reads: bool = False
 ) -> bool:
-    """Introduce the client, and tell whether the daemon is ready to do its request. Raises OSError.
+    """Introduce the client, and tell whether the daemon is ready to do its request, not ending.
 
-    `reads` says that a daemon may answer whose settings were changed just now.
+    `reads` says that a daemon may answer whose settings were changed just now. Raises DaemonRefuses if it serves
+    clients with other settings, OSError if it cannot be asked.
     """
-    hello = {
-        "version": __version__,
-        "operations": True,
-        "given": invocation.given,
-        "variables": invocation.variables,
-        "user": user_name(invocation.environment),
-        "folder": working_directory(),
-        "reads": reads,
-    }
-    say(connection, hello)
+    user = user_name(invocation.environment)
+    say(connection, {**invocation.greeting, "operations": True, "user": user, "reads": reads})
     # Not before it is ready is anything asked: else it might do later what this process did by then.
-    if "ready" not in next_answer(answers):
+    answer = next_answer(answers)
+    if "refused" in answer:
+        raise DaemonRefuses(answer["refused"])
+    if "ready" not in answer:
         return False
     connection.settimeout(None)
     return True

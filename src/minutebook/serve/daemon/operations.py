@@ -48,9 +48,9 @@ class DaemonHost:
 def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost) -> None:
     """Do a client's requests, one after the other, until it leaves.
 
-    Raises OSError if it is gone before, ValueError if what it says is not in its form.
+    `hello` has the fields that `greeting.greet` sends. Raises OSError if the client is gone before, ValueError if what
+    it says is not in its form.
     """
-    given, variables, user, folder = _who(hello)
 
     def send(answer: Mapping[str, Any]) -> None:
         try:
@@ -61,12 +61,13 @@ def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost
     try:
         if hello.get("version") != __version__:
             raise LeftToClient(f"it is of version {__version__}")
-        settings = load(given, variables)
+        settings = load(hello["given"], hello["variables"], hello["folder"])
         host.check(settings)
         send({"ready": True})
         # A client that has not waited so long does all by itself, and is gone.
         connection.settimeout(None)
-        caller = at_work(settings, settings.person(given, user), folder)
+        person = settings.person(hello["given"], hello["user"])
+        caller = at_work(settings, person, hello["folder"])
         client = DaemonClient(connection, host, settings, caller, send)
         with connection.makefile("rb") as lines:
             for line in lines:
@@ -138,17 +139,3 @@ def unknown() -> InvalidInput:
 
 def _failure(error: MinutebookError) -> dict[str, Any]:
     return {"error": plain(error), "text": str(error)}
-
-
-def _who(hello: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str], str, str]:
-    """Return the options, variables, user and folder that a client states. Raises ValueError for another form."""
-    given, variables, user, folder = map(hello.get, ("given", "variables", "user", "folder"))
-    if (
-        isinstance(given, dict)
-        and isinstance(variables, dict)
-        and isinstance(user, str)
-        and isinstance(folder, str)
-        and all(isinstance(each, str) for each in (*given.values(), *variables.values()))
-    ):
-        return given, variables, user, folder
-    raise ValueError("a client states its options, its variables, its user's name and its folder")

@@ -1,4 +1,4 @@
-"""The daemon: one process that serves all stdio clients with the same settings.
+"""The daemon: one process that serves all stdio clients of a data directory that agree on its settings.
 
 It has one store, one model and one watcher for them. `spawning.py` starts it.
 """
@@ -14,13 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from minutebook import __version__
-from minutebook.config import Settings, environment, load, settings_with
-from minutebook.invocation import FILE, OF_ITS_PROCESS, OWN, UNSHARED, stamp
+from minutebook.config import Settings, environment, load
+from minutebook.config.settings import differing, shared
 from minutebook.memory.maintenance.data_directory import make_home
 from minutebook.record.caller import in_call
 from minutebook.record.errors import InvalidInput, MinutebookError
@@ -32,6 +32,7 @@ from minutebook.serve.daemon import operations
 from minutebook.serve.daemon.operations import DaemonHost, LeftToClient
 from minutebook.serve.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
 from minutebook.serve.dispatch import new_session
+from minutebook.serve.invocation import FILE, stamp
 from minutebook.serve.logs import log_to_stderr
 from minutebook.serve.stdio.in_process import connection_server, reading_tools
 from minutebook.serve.stdio.transport import DRAIN_WITHIN, serve_on
@@ -56,14 +57,11 @@ SLOW = 5.0
 """Seconds of a start that are worth a warning."""
 
 
-_HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
-    "given": dict,
-    "variables": dict,
-    "contracts": list,
-    "session": str,
-    "folder": str,
-}
-"""What a client says first beside its version, all of texts."""
+_STATED: Mapping[str, type[Any]] = {"given": dict, "variables": dict, "folder": str}
+"""The fields of every client's first message beside its version, all of texts."""
+
+_SERVED: Mapping[str, type[Any]] = {**_STATED, "contracts": list, "session": str}
+_OPERATES: Mapping[str, type[Any]] = {**_STATED, "user": str}
 
 
 class Daemon:
@@ -210,7 +208,7 @@ class Daemon:
             with suppress(OSError):
                 _say(connection, {"refused": str(error)})
         except (OSError, EOFError, ValueError) as error:
-            log.info("a client left before it was served: %s", error)
+            log.info("a client was not served: %s", error)
         finally:
             connection.close()
             with self._lock:
@@ -240,7 +238,7 @@ class Daemon:
         try:
             if hello["session"]:
                 check_session(hello["session"])
-            settings = load(hello["given"], hello["variables"])
+            settings = load(hello["given"], hello["variables"], hello["folder"])
             contracts = narrowed(
                 self._opened(hello["contracts"]),
                 read_only=settings.read_only,
@@ -254,9 +252,8 @@ class Daemon:
             # It is sent away without a word once nobody listens here, and finds the next.
             self._is_closed.wait(HELLO_WAIT)
             return
-        if differing := _differing(settings, self._settings):
-            reason = f"it was started with another {', '.join(differing)}"
-            _say(connection, {"refused": reason})
+        if refusal := _refusal(settings, self._settings):
+            _say(connection, {"refused": refusal})
             return
         session = hello["session"] or new_session()
         caller = in_call(settings.caller(), session=session)
@@ -285,15 +282,15 @@ class Daemon:
 
     def _check_same(self, settings: Settings) -> None:
         if self._is_outdated():
-            raise LeftToClient("its settings were changed, and another takes its place")
-        if differing := _differing(settings, self._settings):
-            raise LeftToClient(f"it was started with another {', '.join(differing)}")
+            raise EOFError("settings were changed, and another daemon takes this one's place")
+        if refusal := _refusal(settings, self._settings):
+            raise LeftToClient(refusal)
 
     def _check_stated(self, settings: Settings) -> None:
         """Do the same for calls that only read: they need not wait for the settings that were just changed."""
         self._is_outdated()
-        if differing := _differing(settings, self._configured.latest):
-            raise LeftToClient(f"it was started with another {', '.join(differing)}")
+        if refusal := _refusal(settings, self._configured.latest):
+            raise LeftToClient(refusal)
 
     def _opened(self, names: list[str]) -> list[Contract]:
         with self._lock:
@@ -334,10 +331,10 @@ def main(
 ) -> NoReturn:
     """Run the daemon of an address that no other daemon has.
 
-    `options` is JSON; `is_in_place`, `began` and `successor` as `Daemon` takes them.
+    `options` is JSON of the options given to the client that started it, and their folder; `is_in_place`, `began` and `successor` as `Daemon` takes them.
     """
     try:
-        configured = Configured(json.loads(options))
+        configured = Configured(**json.loads(options))
     except InvalidInput as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(INVALID)
@@ -352,16 +349,18 @@ def main(
 class Configured:
     """The settings that a daemon was started with, and whether their file says otherwise by now."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        """Read the settings that options, variables and file state. Raises InvalidInput if one does not fit."""
-        self._given = given
+    def __init__(self, given: Mapping[str, str], folder: str) -> None:
+        """Read the settings that options, variables and file state. Raises InvalidInput if one does not fit.
+
+        Relative paths of options and variables are from `folder`.
+        """
+        self._load = partial(load, given, environment(), folder)
         self._lock = threading.Lock()
         self.is_outdated = False
-        home = Path(load(given, environment()).home)
-        self._file = str(home / FILE)
+        self._file = str(self._load().home / FILE)
         # Looked at before it is read: what is changed between the two is found at the next look.
         self._stamp = stamp(self._file)
-        self.settings = self.latest = shared(load(given, environment()))
+        self.settings = self.latest = shared(self._load())
 
     def look(self) -> bool:
         """Look whether the file was changed, and return `is_outdated`."""
@@ -371,7 +370,7 @@ class Configured:
                 return self.is_outdated
             self._stamp = now
             try:
-                self.latest = shared(load(self._given, environment()))
+                self.latest = shared(self._load())
             except InvalidInput as error:
                 log.warning("the file of settings was changed, and does not fit: %s", error)
                 return False
@@ -379,18 +378,6 @@ class Configured:
             if self.is_outdated:
                 log.info("the file of settings was changed; another daemon takes this one's place")
             return self.is_outdated
-
-
-def shared(settings: Settings) -> Settings:
-    """Return the settings that all connections of a daemon share; the others have their defaults."""
-    standard = settings_with(home=settings.home)
-    of_one = (each.name for each in fields(settings) if each.metadata["is_of_organization"])
-    kept = (
-        {"organization"} if any(getattr(settings, name) is not None for name in of_one) else set()
-    )
-    there = {field.name for field in fields(settings)}
-    names = ((OWN | UNSHARED) & there) - kept
-    return replace(settings, **{name: getattr(standard, name) for name in names})
 
 
 class BadHello(Exception):
@@ -405,9 +392,9 @@ def _hello(line: bytes) -> Mapping[str, Any]:
         raise BadHello("its first line is not JSON, or nested too deeply") from None
     if not isinstance(hello, dict):
         raise BadHello("its first line is no object")
-    if {"ask", "operations"} & hello.keys() or hello.get("version") != __version__:
+    if "ask" in hello or hello.get("version") != __version__:
         return {"version": None, **hello}
-    for name, kind in _HELLO.items():
+    for name, kind in (_OPERATES if "operations" in hello else _SERVED).items():
         value = hello.get(name)
         if not isinstance(value, kind):
             raise BadHello(f"its first line tells no {name}")
@@ -417,11 +404,10 @@ def _hello(line: bytes) -> Mapping[str, Any]:
     return hello
 
 
-def _differing(one: Settings, other: Settings) -> list[str]:
-    """Name the settings that two clients of one daemon may not have each its own."""
-    one = shared(one)
-    names = (field.name for field in fields(one) if field.name not in OF_ITS_PROCESS)
-    return [name for name in names if getattr(one, name) != getattr(other, name)]
+def _refusal(client: Settings, daemon: Settings) -> str:
+    """Return why a daemon does not serve a client; "" if it does."""
+    names = differing(client, daemon)
+    return f"it was started with another {', '.join(names)}" if names else ""
 
 
 def _say(connection: socket.socket, answer: Mapping[str, Any]) -> None:

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from minutebook.invocation import Invocation
 from minutebook.record.errors import StoreError
 from minutebook.serve.daemon.rendezvous import INVALID, LOG, TAKEN, DaemonAddress
+from minutebook.serve.invocation import Invocation
 from minutebook.serve.launch import module_command
 from minutebook.store.disk.filelock import FileLock
 
@@ -117,7 +117,7 @@ def spawned(
 ) -> "subprocess.Popen[bytes]":
     """Start a process that becomes the daemon of an address, unless another is; it outlives this one.
 
-    `arguments` are those of `start.main`: the address, the options as JSON. In `log` it says what keeps it
+    `arguments` are those of `start.main`: the address, the options and their folder as JSON. In `log` it says what keeps it
     from starting; `environment` is this process's if None.
     """
     return subprocess.Popen(  # noqa: S603
@@ -141,10 +141,10 @@ class _Starting:
         self._log_size = os.fstat(log).st_size
         self.process = spawned(
             invocation.address,
-            json.dumps(invocation.given),
+            json.dumps({"given": invocation.given, "folder": invocation.folder}),
             log=log,
             folder=Path(address.lock).parent,
-            environment={**invocation.environment, **invocation.variables},
+            environment=invocation.environment,
         )
         os.close(log)
         # A parent that outlives the daemon must not leave a zombie in the table of processes.

@@ -11,13 +11,13 @@ from typing import NoReturn
 from minutebook.app import App
 from minutebook.config import Settings, load
 from minutebook.feature import Event
-from minutebook.invocation import Invocation, working_directory
 from minutebook.record.caller import Caller, in_call
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.announced import safe
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.contracts.registry import opened
 from minutebook.serve.dispatch import Dispatcher, new_session
+from minutebook.serve.invocation import Invocation, working_directory
 from minutebook.serve.logs import log_to_stderr
 from minutebook.serve.stdio.proxy import DaemonLink, Proxy, own_pipes
 from minutebook.serve.stdio.transport import OnConnection, serve_on
@@ -74,7 +74,7 @@ def in_process(invocation: Invocation) -> InProcessServer:
 
     Raises InvalidInput if its settings or contracts do not fit.
     """
-    settings = load(invocation.given, invocation.variables)
+    settings = load(invocation.given, invocation.variables, invocation.folder)
     log_to_stderr(settings)
     contracts = opened(
         invocation.contracts,

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 SECRET_BYTES = 32
 
+KEYRING, KEY_FILE = "keyring", "file:"
+"""The value of the setting `key` that names the system's keyring, and how that of a file begins."""
+
 _MARK = b"minutebook aead1"
 _ID_BYTES, _SALT_BYTES, _TAG_BYTES = 8, 16, 16
 _HEAD_BYTES = len(_MARK) + _ID_BYTES + _SALT_BYTES

@@ -9,11 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from minutebook.invocation import KEY_FILE, KEYRING
 from minutebook.record.errors import EncryptionKeyMissing, InvalidInput
 from minutebook.record.reason import Reason, cause_of
 from minutebook.store.disk.atomic_file import sync_folder
-from minutebook.store.disk.encryption import Key
+from minutebook.store.disk.encryption import KEY_FILE, KEYRING, Key
 
 _SERVICE = "minutebook"
 _INSTALL = Reason(

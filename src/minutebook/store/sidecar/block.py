@@ -26,7 +26,7 @@ class Facet:
     places: NDArray[np.unsignedinteger]
 
     @classmethod
-    def of(cls, values: Iterable[str | None]) -> "Facet":
+    def from_values(cls, values: Iterable[str | None]) -> "Facet":
         """Collect the values of records, in order."""
         known: dict[str | None, int] = {}
         places = [known.setdefault(value, len(known)) for value in values]
@@ -146,7 +146,7 @@ def block_of(
         valid_until=np.array(valid_until, np.int64),
         kept=np.array(kept, np.int64),
         hidden=np.array(hidden, np.bool_),
-        facets={name: Facet.of(values) for name, values in facets.items()},
+        facets={name: Facet.from_values(values) for name, values in facets.items()},
         extent=Extent(NEVER, ALWAYS, any_hidden=True, first_kept=ALWAYS, last_kept=NEVER),
         payload=payload,
     )

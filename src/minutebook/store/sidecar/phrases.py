@@ -24,7 +24,7 @@ def holding_all(view: WordView, terms: Collection[str]) -> list[str]:
         held = np.ones(len(layer.block), np.bool_) if layer.dead is None else ~layer.dead
         for digest in digests:
             holds = np.zeros(len(layer.block), np.bool_)
-            holds[postings.owners[postings.of(digest)]] = True
+            holds[postings.owners[postings.slice_of(digest)]] = True
             held &= holds
         found += (id.decode("utf-8", "surrogatepass") for id in layer.block.ids[held].tolist())
     return found

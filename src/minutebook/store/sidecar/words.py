@@ -119,7 +119,7 @@ class Postings:
             np.concatenate(terms), np.concatenate(owners), np.concatenate(counts), lengths
         )
 
-    def of(self, digest: int) -> slice:
+    def slice_of(self, digest: int) -> slice:
         """Return the slice of a term's postings."""
         index = int(np.searchsorted(self.terms, np.uint64(digest)))
         if index == len(self.terms) or int(self.terms[index]) != digest:
@@ -228,7 +228,7 @@ class _Part:
 
     def holding(self, digest: int) -> int:
         """Count the records that are not dead and hold a term."""
-        owners = self._postings.owners[self._postings.of(digest)]
+        owners = self._postings.owners[self._postings.slice_of(digest)]
         return len(owners) - (0 if self._dead is None else len(_common(owners, self._dead)[0]))
 
     def prepare(self, mean: float) -> None:
@@ -238,7 +238,7 @@ class _Part:
 
     def add(self, digest: int, idf: float) -> None:
         """Add a term's share in BM25: its idf, times its weight in the cells of its postings."""
-        at, of_cell = self._postings.of(digest), idf * self._share
+        at, of_cell = self._postings.slice_of(digest), idf * self._share
         owners, cells = self._postings.owners[at], self._postings.cells[at]
         if self._places is not None and not self._is_closed:
             self._make_room(owners)

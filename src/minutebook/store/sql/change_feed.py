@@ -19,7 +19,7 @@ class ProgramMarks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, organization: str) -> Mapping[str, Mapping[str, Any]]:
+    def marks_of(self, organization: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the marks of an organization by name."""
         number = self._database.number_of(organization)
         with self._database.reading() as connection:
@@ -30,7 +30,7 @@ class ProgramMarks:
 
     def put(self, organization: str, name: str, noted: Mapping[str, Any]) -> None:
         """Keep a mark in place of the one of its name, an empty one not at all. Raises StoreError."""
-        with self._database.beside(_WAIT) as connection:
+        with self._database.writing_beside(_WAIT) as connection:
             number = self._database.registered(organization)
             connection.run("DELETE FROM marks WHERE organization = ? AND name = ?", (number, name))
             if noted:

@@ -285,7 +285,7 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def beside(self, wait: float | None = None) -> AbstractContextManager[Connection]:
+    def writing_beside(self, wait: float | None = None) -> AbstractContextManager[Connection]:
         """Yield a connection to write rows outside the change feed; no organization's writers are waited for.
 
         All that write to a file wait for one another, for `wait` seconds or as long as the engine does: StoreBusy.

@@ -40,7 +40,7 @@ class Spaces:
             connection.put_space((space.name, space.digest, space.dimensions))
         return self._all()[space]
 
-    def of(self, number: int) -> VectorSpace:
+    def space_of(self, number: int) -> VectorSpace:
         """Return the space that a number stands for."""
         known = {number: space for space, number in self._numbers.items()}
         return known.get(number) or {number: space for space, number in self._all().items()}[number]
@@ -155,7 +155,7 @@ def get(
         binary=True,
     )
     for in_space, stored in found:
-        space = spaces.of(in_space)
+        space = spaces.space_of(in_space)
         return space, rows_of(stored, space.dimensions, name).astype(np.float32)
     return None
 
@@ -180,7 +180,7 @@ def whole(
     )
     embeddings = {}
     for id, in_space, stored, form, token_states in found:
-        space = replace(spaces.of(in_space), states=value_text(form) or "")
+        space = replace(spaces.space_of(in_space), states=value_text(form) or "")
         rows = rows_of(stored, space.dimensions, name)
         embeddings[value_text(id)] = TextVectors(space, rows, token_states)
     return embeddings

@@ -130,11 +130,27 @@ class Indices:
         """Read the changes that searches did not wait for, until `stopping` is set, then save indices worth it."""
         with self._guard:
             behind, self._behind = self._behind, set()
-        for key in sorted(behind):
-            index = self._open.get(key)
-            while index is not None and not self.stopping.is_set() and not index.advance():
-                pass
+        for index in filter(None, map(self._open.get, sorted(behind))):
+            self._read_on(index)
         self.save()
+
+    def warm(self) -> None:
+        """Read the indices of many records as far as this machine has not, until `stopping` is set, then save them."""
+        for of in TEXT_CLASSES.values():
+            with self._database.committed() as connection:
+                found = connection.rows(
+                    f"SELECT organization, max(space) FROM {table_of(of).name}"  # noqa: S608
+                    f" GROUP BY organization HAVING count(*) >= {sizes.MANY_TEXTS}"
+                )
+            for organization, space in found:
+                for in_space in (WORDS, space):
+                    if in_space is not None:
+                        self._read_on(self._index(IndexKey(organization, of.kind, in_space)))
+        self.save()
+
+    def _read_on(self, index: Index[Any]) -> None:
+        while not self.stopping.is_set() and not index.advance():
+            pass
 
     def save(self) -> None:
         """Save the indices of which much is unsaved."""
@@ -202,7 +218,7 @@ class Indices:
         if key.space == WORDS:
             identity["word"] = ANALYSIS
         else:
-            space = self._spaces.of(key.space)
+            space = self._spaces.space_of(key.space)
             identity["vector"] = [space.name, space.digest, space.dimensions]
 
         @contextmanager
@@ -230,7 +246,7 @@ class Indices:
     def _source(self, connection: Connection, key: IndexKey) -> IndexRecords[Any]:
         if key.space == WORDS:
             return WordSource(connection, key)
-        return VectorSource(connection, key, self._spaces.of(key.space).dimensions)
+        return VectorSource(connection, key, self._spaces.space_of(key.space).dimensions)
 
     def _keys(self) -> list[IndexKey]:
         """Return the keys of all possible indices of all organizations."""

@@ -31,14 +31,6 @@ _SELECTIONS = 100
 _ALL = 1 << 62
 
 
-def put(connection: Connection, number: int, record: Record) -> None:
-    """Keep a record in place of any with its key, and index its text. Raises InvalidInput if the id is too long."""
-    check_key(record)
-    connection.put(number, record)
-    if isinstance(record, Entity):
-        entity_names.keep(connection, number, record)
-
-
 def check_key(record: Record) -> None:
     """Raise InvalidInput if an index has no room for the id of a record."""
     if isinstance(record, TextRecord):
@@ -273,7 +265,7 @@ def _touching(
     return connection.rows(f"{query} ORDER BY {order} LIMIT ?", values)
 
 
-def beside(
+def neighbours(
     connection: Connection,
     number: int | None,
     of: type[TextRecord],

@@ -99,9 +99,12 @@ class SqlStore(ABC):
             yield SqlSnapshot(connection, frozenset(organizations), numbers)
 
     def put(self, record: Record) -> None:
-        """Keep a record in place of any with its organization, kind and id, and index its text."""
+        """Keep a record in place of any with its organization, kind and id, and index its text. Raises InvalidInput if the id is too long."""
         with self._writing(record.organization) as (connection, number):
-            rows.put(connection, number, record)
+            rows.check_key(record)
+            connection.put(number, record)
+            if isinstance(record, Entity):
+                entity_names.keep(connection, number, record)
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Return the record with an id, or None."""
@@ -323,11 +326,11 @@ class SqlStore(ABC):
         """Return the edges that touch any of the nodes."""
         return self._read(organization, rows.edges, organization, nodes, limit)
 
-    def beside(
+    def neighbours(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         """Return, by id, the ids that stand beside it in the order of ids, nearest first."""
-        return self._read(organization, rows.beside, of, ids, reach)
+        return self._read(organization, rows.neighbours, of, ids, reach)
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
         """Return the heaviest edges that touch any of the nodes, without the rest of their records."""

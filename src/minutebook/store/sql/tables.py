@@ -245,7 +245,7 @@ def _is_optional(annotation: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _origin(value: str) -> Origin:
-    return Origin.of(json.loads(value))
+    return Origin.from_parts(json.loads(value))
 
 
 def _json(value: Any) -> str:

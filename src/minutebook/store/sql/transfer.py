@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 
 from minutebook.record.errors import StoreError
-from minutebook.record.records import TextRecord
-from minutebook.store.sql import embeddings, rows
+from minutebook.record.records import Entity, TextRecord
+from minutebook.store.sql import embeddings, entity_names, rows
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.embeddings import Spaces
 from minutebook.store.sql.side_tables import SideTable, all_tables
@@ -75,6 +75,9 @@ class Transfer:
             for of, id in gone:
                 rows.delete(connection, number, of, id)
             connection.put_carried(number, carried, numbers)
+            for each in carried:
+                if isinstance(each.record, Entity):
+                    entity_names.keep(connection, number, each.record)
             note_received(connection, number, up_to)
 
     def copy_side_tables(self, organizations: Sequence[str], source: Database) -> None:
@@ -103,7 +106,7 @@ class Transfer:
         types = table.types
         columns, marks = ", ".join(types), ", ".join("?" * len(types))
         are_texts = [each.startswith(("name", "words", "images")) for each in types.values()][1:]
-        with source.stream() as reading, self._database.beside() as writing:
+        with source.stream() as reading, self._database.writing_beside() as writing:
             number = self._database.registered(organization)
             writing.run(f"DELETE FROM {table.name} WHERE organization = ?", (number,))  # noqa: S608
             found = reading.stream(

@@ -66,6 +66,9 @@ class Upkeep(ABC):
             finally:
                 self.database.close()
 
+    def warm_up(self) -> None:  # noqa: B027
+        """Read the indices of a server in the background; nothing where files have them."""
+
     @abstractmethod
     def _prepare(self, want: Callable[[], None]) -> None:
         """Open the indices of an open database, and do the preparation first."""

@@ -187,7 +187,7 @@ class Connections(Database):
             yield connection
 
     @contextmanager
-    def beside(self, wait: float | None = None) -> Iterator[SqliteConnection]:
+    def writing_beside(self, wait: float | None = None) -> Iterator[SqliteConnection]:
         """Yield the writing connection for one write, inside a transaction.
 
         Others may make it wait for `wait` seconds, as long as any write does by default.
@@ -210,14 +210,15 @@ class Connections(Database):
             self._failed = error
             raise
 
-    registering = beside
+    # A file has one writer: organizations are registered as anything is written.
+    registering = writing_beside
 
     @contextmanager
     def writing(
         self, organization: str, wait: float | None = None
     ) -> Iterator[tuple[SqliteConnection, int]]:
         """Yield the writing connection for one write, and the number of the organization to be written to."""
-        with self.beside(wait) as connection:
+        with self.writing_beside(wait) as connection:
             yield connection, self.registered(organization)
 
     def registered(self, organization: str) -> int:
@@ -251,7 +252,7 @@ class Connections(Database):
 
     def check_writes(self) -> None:
         """Raise StoreError unless the file commits a write at this moment, StoreBusy where others write just now."""
-        with self.beside(wait=1.0) as connection:
+        with self.writing_beside(wait=1.0) as connection:
             # The same number again, which is a page of the log all the same.
             connection.raw.pragma("user_version", connection.raw.pragma("user_version"))
         _check_grows(self._path)

@@ -60,7 +60,7 @@ def unread_transactions(connection: apsw.Connection, path: Path) -> int:
     if frames < 0:
         return 0
     with suppress(FileNotFoundError), log_of(path).open("rb") as file:
-        log = _Log.of(file)
+        log = _Log.from_file(file)
         if log is None:
             return 0
         if not log.is_sound:
@@ -91,7 +91,7 @@ class _Log(NamedTuple):
     is_sound: bool
 
     @classmethod
-    def of(cls, file: BinaryIO) -> "_Log | None":
+    def from_file(cls, file: BinaryIO) -> "_Log | None":
         """Read the header; None if there is not a frame behind it."""
         start, first = file.read(_HEADER.size), file.read(_FRAME.size)
         if len(first) < _FRAME.size:

@@ -190,7 +190,8 @@ class SqliteConnection(Connection):
     ) -> None:
         """Write records of another store, with these vectors and states and no others."""
         for each in carried:
-            rows.put(self, number, each.record)
+            rows.check_key(each.record)
+            self.put(number, each.record)
             if isinstance(each.record, TextRecord):
                 of, id, kept = type(each.record), each.record.id, each.embedding
                 if kept is None:

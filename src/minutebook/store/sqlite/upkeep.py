@@ -58,14 +58,14 @@ class SqliteUpkeep(Upkeep):
 
         Raises StoreDamaged if rows contradict one another.
         """
-        with self._connections.beside() as connection:
+        with self._connections.writing_beside() as connection:
             try:
                 connection.run("REINDEX")
             except apsw.ConstraintError as error:
                 raise damaged(
                     "{path}: two rows have one key ({error})", path=self._path, error=error
                 ) from error
-        with self._connections.beside() as connection:
+        with self._connections.writing_beside() as connection:
             forget_damaged(connection)
             texts.rebuild(connection)
         self.indices.rebuild()
@@ -78,7 +78,7 @@ class SqliteUpkeep(Upkeep):
         """
         # The indices hear of what was removed by its marks.
         self.indices.scrub()
-        with self._connections.beside() as connection:
+        with self._connections.writing_beside() as connection:
             texts.purge(connection)
             of_links = not side_tables.are_deletions_kept(connection)
             change_feed.forget_words(connection, of_links=of_links)
@@ -100,7 +100,7 @@ class SqliteUpkeep(Upkeep):
         self.indices.keep_up()
         if self.to_analyse():
             # Whoever else writes comes first, and a process that ends does not wait for them.
-            with suppress(StoreBusy), self._connections.beside(_PATIENCE) as connection:
+            with suppress(StoreBusy), self._connections.writing_beside(_PATIENCE) as connection:
                 text_analysis.advance(connection)
             self._housekeeper.want()
 

@@ -33,7 +33,7 @@ class Admission:
             return
         request = Request(scope)
         shown = _shown(request)
-        turn = RequestTurn(self._queue, self._principals.of(shown) or _address(request))
+        turn = RequestTurn(self._queue, self._principals.find(shown) or _address(request))
         request.state.turn = turn
         try:
             await turn.take()
@@ -57,7 +57,7 @@ class _Principals:
         # Both in the order in which they came last.
         self._shown: dict[str, dict[bytes, None]] = {}
 
-    def of(self, shown: bytes) -> str | None:
+    def find(self, shown: bytes) -> str | None:
         """Return the principal of a credential; None if it was not remembered."""
         return self._of.get(shown)
 

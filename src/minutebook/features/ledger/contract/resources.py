@@ -52,7 +52,7 @@ def history(app: App, caller: Caller, id: str) -> Shape:
     from minutebook.features.ledger.decisions import DecisionActs
 
     found = app.get(DecisionActs).read(caller, _id(id))
-    chain = app.get(DecisionActs).beside(caller, found)
+    chain = app.get(DecisionActs).on_target_of(caller, found)
     target = chain[0].target if chain else found.target
     return {"id": found.id, "target": target, "decisions": [_decision(each) for each in chain]}
 

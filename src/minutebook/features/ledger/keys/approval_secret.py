@@ -64,7 +64,9 @@ class _Attempt:
     before: _Kept | None
 
     @classmethod
-    def of(cls, kept: dict[str, Any], organization: str, before: dict[str, Any] | None) -> Self:
+    def from_kept(
+        cls, kept: dict[str, Any], organization: str, before: dict[str, Any] | None
+    ) -> Self:
         """Return the attempt written as JSON. Raises TypeError if it has other parts."""
         return cls(_Kept(**kept), organization, None if before is None else _Kept(**before))
 
@@ -184,7 +186,7 @@ class ApprovalSecret:
             return None
         try:
             kept = json.loads(text)
-            state = _Attempt.of(**kept) if "kept" in kept else _Kept(**kept)
+            state = _Attempt.from_kept(**kept) if "kept" in kept else _Kept(**kept)
         except (ValueError, RecursionError, TypeError) as error:
             reason = "{place}: it cannot be read ({error}); remove it to set the secret anew"
             raise StoreError(reason, place=self._place, error=error) from error

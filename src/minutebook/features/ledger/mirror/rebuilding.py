@@ -148,7 +148,7 @@ class Rebuilds:
 
     def _rebuild(self, caller: Caller, organization: str, path: str, git: GitSide) -> Rebuilt:
         git.deciding.note_place()
-        tables, written = self._tables.of(organization), git.written
+        tables, written = self._tables.decisions_of(organization), git.written
         both = tables.keys() & written.keys()
         check_uncontradicted((tables[id], written[id]) for id in both)
         merged = {id: merge_decisions(written[id], tables[id]) for id in both}

@@ -79,7 +79,7 @@ class DecisionTables:
         found = self._store.find(Decision, here, order=["created_at"], limit=1)
         return replace(decision, target=found[0].target) if found else decision
 
-    def of(self, organization: str) -> dict[str, Decision]:
+    def decisions_of(self, organization: str) -> dict[str, Decision]:
         """Return all decisions of an organization, by id."""
         # Not `each`, which would miss what an import has put inside its transaction.
         every = self._store.find(Decision, Filter(organization=organization))

@@ -37,7 +37,7 @@ def show(visit: Visit, trouble: Trouble | None = None) -> Page:
     """Show a decision with its chain, or a proposal beside the decision it would replace."""
     app, caller = visit.app, visit.caller
     found = app.get(DecisionActs).read(caller, visit.path["id"])
-    chain = app.get(DecisionActs).beside(caller, found)
+    chain = app.get(DecisionActs).on_target_of(caller, found)
     if isinstance(found, Proposal):
         before = [each for each in chain if each.status is DecisionStatus.ACTIVE]
     else:

@@ -98,7 +98,7 @@ class BuiltInEmbedder:
         (read,) = self._multilingual.read(self._query, [ids])
         pieces, surprise = np.array(ids, np.int32), self._tokenizer.surprise(ids)
         tokens = TokenStates(pieces, surprise, read.states - self._mean)
-        vector, english = self._space.of(read.vector), None
+        vector, english = self._space.map_vectors(read.vector), None
         if self._english.is_english(text):
             own, english = self._english.ask(text)
             vector = _blended(own, vector)
@@ -152,7 +152,7 @@ class BuiltInEmbedder:
         ]
 
     def _embedded(self, rows: Rows, tokens: SignedTokens, english: EnglishText | None) -> Embedded:
-        mapped = self._space.of(rows)
+        mapped = self._space.map_vectors(rows)
         if english is None:
             return Embedded(_joined(rows, mapped), packed=pack(tokens))
         second = _blended(english.rows, mapped)
@@ -166,7 +166,7 @@ class _EnglishSpace:
     map: Floats
     mean: Floats
 
-    def of(self, vectors: Floats) -> Floats:
+    def map_vectors(self, vectors: Floats) -> Floats:
         """Return unit vectors of the second model for those of the first, shape (…, WIDTH)."""
         return unit(np.dot(vectors - self.mean, self.map.T))
 

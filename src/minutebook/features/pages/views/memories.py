@@ -91,7 +91,7 @@ def show(visit: Visit) -> Page:
         "acts": {name: ACTS[name] for name in acts_on(memory) if name not in ENDS},
         "ends": {name: ACTS[name] for name in ENDS if name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),
-        "notes": app.hit_notes.of(caller, [memory]).get(memory.key, NO_NOTES),
+        "notes": app.hit_notes.notes_of(caller, [memory]).get(memory.key, NO_NOTES),
         "secrets": _secrets_told(visit.query),
     }
     return Page("memory.html", facts)

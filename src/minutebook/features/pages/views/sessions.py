@@ -69,7 +69,7 @@ def rows(app: App, caller: Caller, sessions: Iterable[Session]) -> Iterator[Sess
     """Yield each session as it is listed, but for those that were removed meanwhile."""
     for each in sessions:
         for first in app.sessions.turns(caller, each).find(Turn, order=["at"], limit=1):
-            yield SessionRow(each, app.summaries.of(each), first)
+            yield SessionRow(each, app.summaries.summary_of(each), first)
 
 
 def show(visit: Visit) -> Page:

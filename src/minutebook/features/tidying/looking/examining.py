@@ -42,12 +42,12 @@ class MemoryNeighbours:
         self._store = app.infrastructure.store
         self._similar, self._embedding, self._clock = app.similar, app.embedding, app.clock
 
-    def of(self, memory: Memory) -> list[Memory]:
+    def near(self, memory: Memory) -> list[Memory]:
         """Return the memories that hold now and are like one, whoever asks."""
         view = everything_in(self._store, memory.organization).where(valid_at=self._clock())
         if self._similar.can_tell and not self._embedding.is_off:
             # What has no vectors yet is looked at when they come: they are a change, too.
-            return self._similar.beside(view, memory)
+            return self._similar.about_the_same(view, memory)
         query = memory.text[: MAX_QUERY // 2]
         try:
             check_query(query)
@@ -97,7 +97,7 @@ class Examining:
         self._candidates = app.get(MemoryNeighbours)
         self._citations = app.get(Citations)
 
-    def again(self, suggestion: Suggestion) -> Examined | None:
+    def examine_again(self, suggestion: Suggestion) -> Examined | None:
         """Look at the records of a suggestion again; None if there is nothing to suggest any more."""
         organization = suggestion.organization
         records = [
@@ -165,7 +165,7 @@ class Examining:
         if not found.is_exchangeable:
             return False
         now, known = self._clock(), {older.id, newer.id}
-        for third in self._candidates.of(newer):
+        for third in self._candidates.near(newer):
             if third.id in known or _place(third) != _place(newer) or not _stands(third, now):
                 continue
             other = self._candidates.compare(third, newer)

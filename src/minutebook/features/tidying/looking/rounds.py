@@ -191,7 +191,7 @@ class Rounds:
                 yield from self._pairs(memory)
 
     def _pairs(self, memory: Memory) -> Iterator[Examined]:
-        for other in self._candidates.of(memory):
+        for other in self._candidates.near(memory):
             if (found := self._examining.pair(memory, other)) is not None:
                 yield found
 
@@ -200,7 +200,7 @@ class Rounds:
         rows, opened = self._rows, Counter[Topic]()
         while due := rows.due(organization, self._clock(), BATCH):
             for each in due:
-                is_so = self._examining.again(each) is not None
+                is_so = self._examining.examine_again(each) is not None
                 opened[each.finding] += is_so
                 if dry_run:
                     continue
@@ -226,7 +226,7 @@ class Rounds:
                 last = batch[-1].number
                 for each in batch:
                     caller.call.progress(1.0, organization)
-                    if state is State.OPEN and self._examining.again(each) is None:
+                    if state is State.OPEN and self._examining.examine_again(each) is None:
                         self._rows.remove(organization, each.id)
                     elif each.entry is not None and not self._is_there(each):
                         self._inbox.forget(each)

@@ -4,18 +4,15 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, get_type_hints
 
 import platformdirs
 import pytest
 
-from minutebook import invocation
-from minutebook.config import Settings, load, settings_with
+from minutebook.config import load
 from minutebook.features.code.settings import CodeSettings
+from minutebook.features.hooks.early_hook import hook_wait
 from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.invocation import OWN, SERVING
-from minutebook.record.records import Role
-from minutebook.serve.daemon.process import shared
+from minutebook.serve import invocation
 
 HOME = {"HOME": "/home/ada"}
 
@@ -71,20 +68,16 @@ ALIKE: list[tuple[list[str], dict[str, str]]] = [
     (["catalog"], {}),
     (["--role", "admin", "--organization", "acme"], {}),
     ([], {"MINUTEBOOK_AGENT": "ada"}),
+    (["--policy", "governed", "--ledger", "/a/ledger"], {}),
     ([], {"AGENT_MEMORY_SECRET": "a secret"}),
-    ([], {"MINUTEBOOK_ENDPOINT_KEY": "a key"}),
-    ([], {"MINUTEBOOK_SUMMARY_KEY": "a key"}),
-    ([], {"MINUTEBOOK_DAEMON": "on"}),
-    ([], {"MINUTEBOOK_HOOK_WAIT": "9"}),
-    ([], {"MINUTEBOOK_LOG_LEVEL": "debug"}),
-    ([], {"MINUTEBOOK_RATE_LIMIT": "9"}),
-    ([], {"PATH": "/elsewhere"}),
+    ([], {"MINUTEBOOK_DURABILITY": "normal"}),
+    ([], {"PATH": "/elsewhere", "XDG_CACHE_HOME": "/cache"}),
     (["--home", invocation.default_home("/data")], {}),
 ]
 
 
 @pytest.mark.parametrize(("words", "variables"), ALIKE)
-def test_what_is_a_connections_own_does_not_change_the_address(
+def test_one_daemon_is_asked_by_all_clients_of_a_data_directory(
     words: list[str], variables: dict[str, str]
 ) -> None:
     data = {"XDG_DATA_HOME": "/data"}
@@ -93,28 +86,19 @@ def test_what_is_a_connections_own_does_not_change_the_address(
 
 OTHER: list[tuple[list[str], dict[str, str]]] = [
     (["--home", "/elsewhere"], {}),
-    (["--policy", "governed"], {}),
-    (["--ledger", "/a/ledger"], {}),
     ([], {"MINUTEBOOK_HOME": "/elsewhere"}),
-    ([], {"MINUTEBOOK_DURABILITY": "normal"}),
-    ([], {"XDG_CACHE_HOME": "/cache"}),
-    ([], {"HOME": "/home/bob"}),
+    ([], {"XDG_DATA_HOME": "/elsewhere"}),
 ]
 
 
 @pytest.mark.parametrize(("words", "variables"), OTHER)
-def test_whatever_all_connections_share_does(words: list[str], variables: dict[str, str]) -> None:
+def test_another_data_directory_has_another(words: list[str], variables: dict[str, str]) -> None:
     assert asked(*words, **variables).address != asked().address
 
 
 def test_where_no_contract_is_named_it_is_knowledge() -> None:
     assert asked().contracts == ["knowledge"]
     assert asked("journal").contracts == ["journal"]
-
-
-def test_a_ledger_of_ones_own_is_that_of_one_organization() -> None:
-    words = ["--ledger", "/a/ledger", "--organization"]
-    assert asked(*words, "acme").address != asked(*words, "other").address
 
 
 def test_a_changed_file_of_settings_leads_to_the_same_daemon(tmp_path: Path) -> None:
@@ -153,7 +137,8 @@ def test_paths_mean_the_same_wherever_a_daemon_was_started(
     roots = os.pathsep.join(["one", "/two"])
     found = asked("--home", "here", "--ledger", "~/there", MINUTEBOOK_INDEX_ROOTS=roots)
     monkeypatch.chdir("/")
-    settings = load(found.given, found.variables)
+    assert found.home == str(tmp_path / "here")
+    settings = load(found.given, found.variables, found.folder)
     assert settings.home == tmp_path / "here"
     assert settings.of(LedgerSettings).ledger == Path("~/there").expanduser()
     assert settings.of(CodeSettings).index_roots == (tmp_path / "one", Path("/two"))
@@ -161,22 +146,10 @@ def test_paths_mean_the_same_wherever_a_daemon_was_started(
     monkeypatch.chdir(tmp_path)
     found = asked(MINUTEBOOK_INDEX_ROOTS=table)
     monkeypatch.chdir("/")
-    assert load({}, found.variables).of(CodeSettings).index_roots == {
+    assert load({}, found.variables, found.folder).of(CodeSettings).index_roots == {
         "acme": (tmp_path / "one",),
         "zoo": {"api": (Path("/two"), Path("~/three").expanduser())},
     }
-    assert asked(MINUTEBOOK_EMBEDDER="built-in").variables["MINUTEBOOK_EMBEDDER"] == "built-in"
-
-
-def test_every_path_setting_is_made_absolute_before_a_daemon_reads_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hints = get_type_hints(Settings)
-    paths = [name for name, hint in hints.items() if "Path" in str(hint)]
-    monkeypatch.chdir(tmp_path)
-    for name in [*paths, "embedder", "jwt_keys"]:
-        variable = f"MINUTEBOOK_{name.upper()}"
-        assert asked(**{variable: "here"}).variables[variable] == str(tmp_path / "here")
 
 
 def test_the_data_directory_is_found_as_settings_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,30 +162,6 @@ def test_the_data_directory_is_found_as_settings_find_it(monkeypatch: pytest.Mon
         assert found == platformdirs.user_data_dir("minutebook", appauthor=False)
 
 
-@pytest.mark.needs("hooks", "http", "ledger")
-def test_what_connections_share_is_all_but_their_own() -> None:
-    everything: dict[str, Any] = {
-        "role": Role.ADMIN,
-        "agent": "ada",
-        "organization": "acme",
-        "repository": "r",
-        "user": "u",
-        "scope_from_folder": "on",
-        "tool_names": "safe",
-        "read_only": True,
-        "tools": ("recall",),
-        "answers": "lines",
-    }
-    assert set(everything) == OWN
-    assert set(SERVING) >= OWN
-    home = Path(sys.prefix)
-    assert shared(settings_with(home=home, **everything)) == settings_with(home=home)
-    of_calls = settings_with(home=home, hook_wait=2.0, hooks="off", rate_limit=9.0)
-    assert shared(of_calls) == settings_with(home=home)
-    with_ledger = settings_with(home=home, ledger=home, **everything)
-    assert shared(with_ledger) == settings_with(home=home, ledger=home, organization="acme")
-
-
 @pytest.mark.parametrize(
     ("stated", "waits"),
     [("", 0.25), ("7.5", 7.5), ("0", 0.01), ("nan", 0.01), ("inf", 60.0), ("soon", 0.25)],
@@ -221,7 +170,7 @@ def test_a_hook_waits_within_bounds(tmp_path: Path, stated: str, waits: float) -
     environment = {"MINUTEBOOK_HOME": str(tmp_path), "MINUTEBOOK_HOOK_WAIT": stated}
     found = invocation.read(["serve"], environment)
     assert found is not None
-    assert found.hook_wait == waits
+    assert hook_wait(found) == waits
 
 
 def test_an_installation_has_one_daemon_whatever_name_its_python_has(

@@ -1,7 +1,7 @@
 """The request to a server when it was started, read with next to nothing imported.
 
-The thin proxy runs on this alone: argv and environment are passed on to the daemon as they are, and
-`config/` settles there what they say. Only what tells one daemon from another is looked at here.
+The thin proxy runs on this alone: options, variables and working directory are passed on to the daemon as they are,
+and `config/` reads there what they say.
 """
 
 import json
@@ -13,21 +13,13 @@ from collections.abc import Mapping, Sequence
 from minutebook import __version__
 
 PREFIX = "MINUTEBOOK_"
-NO_COLOR = "NO_COLOR"
-"""A variable that, set to anything, has commands print no colours: https://no-color.org."""
-SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
-"""The variable that clients of the ledger contract know for the secret."""
+OF_CONTRACTS = "AGENT_MEMORY_"
+"""How variables begin that a published contract names, and that settings may read too."""
 
 TOKEN_VARIABLE = "MINUTEBOOK_TOKEN"  # noqa: S105
 """The variable in which commands look for the token of a server; it is no setting."""
 
 FILE, DATABASE = "config.toml", "minutebook.db"
-
-HOOK_WAIT = "0.25"
-"""The default of the setting `hook_wait`: less than a person notices."""
-
-DAEMON_WAIT = 60.0
-"""Seconds to wait for a daemon that lives and does not answer: what clients commonly wait for an answer."""
 
 DEFAULT_CONTRACT = "knowledge"
 """What is served to those who name none."""
@@ -48,34 +40,6 @@ IDENTITY = (
 SERVING = (*IDENTITY, "tool_names", "read_only", "tools", "answers")
 """Those that the commands take which serve, or have a client serve."""
 
-OWN = frozenset(
-    {
-        "role",
-        "agent",
-        "organization",
-        "repository",
-        "user",
-        "scope_from_folder",
-        "tool_names",
-        "read_only",
-        "tools",
-        "answers",
-    }
-)
-"""The settings that are a connection's own; the others are the same for all of one daemon."""
-
-UNSHARED = frozenset(
-    {
-        *("daemon", "hooks", "hook_wait", "hook_ignore"),
-        *("public_url", "http_hosts", "http_origins", "rate_limit", "traces_url"),
-        *("jwt_issuer", "jwt_audience", "jwt_keys", "oidc_client", "oidc_secret"),
-    }
-)
-"""The settings of a call, or of another sort of server: a daemon's own say nothing."""
-
-OF_ITS_PROCESS = frozenset({"log_level"})
-"""Those that a daemon has for itself, whoever its clients are."""
-
 FLAGS = frozenset({"read_only"})
 """Those whose options take no value."""
 
@@ -85,42 +49,40 @@ INTERRUPTED = 130
 STOPPED = "Stopped. The change under way, if any, was made whole or not at all."
 """What Ctrl-C leaves where nothing more precise is known."""
 
-KEYRING, KEY_FILE = "keyring", "file:"
-"""The value of the setting `key` that names the system's keyring, and how that of a file begins."""
-
-SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "oidc_secret", "summary_key"})
-"""The settings that are secrets: clients of one daemon may have different ones."""
-
-HIDDEN = SECRETS | {"store"}
-"""The settings whose values are shown nowhere; that of `store` may hold a password."""
-
-_PATHS = frozenset({"home", "ledger", "backup_folder", "audit_key"})
-_PATH_LISTS = frozenset({"index_roots", "archive_roots"})
-_EMBEDDERS = frozenset({"built-in", "endpoint", "none"})
-_PLACES = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
-
 
 class Invocation:
-    """Contracts to serve, the options that were given, and the variables that name settings."""
+    """Contracts to serve, the options that were given, the variables that name settings, and the working directory."""
 
     def __init__(
         self, given: Mapping[str, str], contracts: Sequence[str], environment: Mapping[str, str]
     ) -> None:
-        self.given = {name: absolute(name, value) for name, value in given.items()}
+        self.given = dict(given)
         self.variables = {
-            name: absolute(name.removeprefix(PREFIX).lower(), value)
+            name: value
             for name, value in environment.items()
-            if (name.startswith(PREFIX) and name != TOKEN_VARIABLE) or name == SECRET
+            if name.startswith((PREFIX, OF_CONTRACTS)) and name != TOKEN_VARIABLE
         }
         self.environment = environment
-        self._places = [environment.get(name, "") for name in _PLACES]
+        self.folder = working_directory()
+        """The folder of relative paths in options and variables; empty if it is gone."""
         self.contracts = list(contracts) or [DEFAULT_CONTRACT]
+
+    @property
+    def greeting(self) -> dict[str, object]:
+        """The fields of a client's first message to a daemon that every client states."""
+        return {
+            "version": __version__,
+            "given": self.given,
+            "variables": self.variables,
+            "folder": self.folder,
+        }
 
     @property
     def home(self) -> str:
         """The data directory, as far as argv and environment tell."""
-        named = self.given.get("home") or self.variables.get(PREFIX + "HOME")
-        return os.path.realpath(named or default_home(self._places[1]))
+        if named := self._stated("home"):
+            return os.path.realpath(path_from(self.folder, named))
+        return os.path.realpath(default_home(self.environment.get("XDG_DATA_HOME", "")))
 
     @property
     def has_store(self) -> bool:
@@ -131,39 +93,6 @@ class Invocation:
     def wants_daemon(self) -> bool:
         """Whether variables and file leave the daemon on; a value that is none is for `load`."""
         return self.value("daemon", "on") == "on"
-
-    @property
-    def hook_wait(self) -> float:
-        """Seconds within which a hook ends, answered or not; a bad value is for `load`."""
-        try:
-            stated = float(str(self.value("hook_wait", HOOK_WAIT)))
-        except ValueError:
-            return float(HOOK_WAIT)
-        return min(60.0, max(0.01, stated))
-
-    @property
-    def tool_names(self) -> object:
-        """The spelling of tools' names that argv, environment and file ask for."""
-        return self.value("tool_names", "contract")
-
-    @property
-    def answers(self) -> object:
-        """The form of answers that argv, environment and file ask for."""
-        return self.value("answers", "json")
-
-    @property
-    def read_only(self) -> bool:
-        """Whether only tools that read are to be served."""
-        return self.value("read_only", "false") in ("true", True)
-
-    @property
-    def tools(self) -> list[str]:
-        """The tools that alone are to be served; empty for all."""
-        found = self.value("tools", "")
-        named = found.split(",") if isinstance(found, str) else found
-        parts = named if isinstance(named, list) else []
-        names = [name for each in parts if (name := str(each).strip())]
-        return [] if names == ["all"] else names
 
     def value(self, setting: str, default: str) -> object:
         """Return the unchecked value of a setting, or None if the file is no TOML."""
@@ -185,31 +114,11 @@ class Invocation:
 
     @property
     def address(self) -> str:
-        """The address of the daemon that could serve this: one for each release, installation and store.
+        """The address of the daemon that could serve this: one for each release, installation and data directory.
 
-        What options and variables state of the store, and of what is done with it, is part of it, for it is
-        this client's alone; what the file of settings says is not, for the daemon goes by the file as it is.
-        A checksum will do, and secrets are left out of it, for the daemon compares all settings.
+        It is a checksum. The daemon compares what clients state of the store with what it was started with.
         """
-        shared = {
-            name: value
-            for name, value in [
-                *((n.removeprefix(PREFIX).lower(), v) for n, v in self.variables.items()),
-                *self.given.items(),
-            ]
-            if name not in OWN | UNSHARED | OF_ITS_PROCESS | SECRETS and name != SECRET.lower()
-        }
-        identity: list[object] = [
-            __version__,
-            sys.prefix,
-            stamp(__file__),
-            self.home,
-            self._places,
-            sorted((shared | {"home": self.home}).items()),
-        ]
-        # A ledger of one's own is that of one organization.
-        if "ledger" in shared:
-            identity.append(self._stated("organization"))
+        identity = [__version__, sys.prefix, stamp(__file__), self.home]
         return f"{zlib.crc32(json.dumps(identity).encode()):08x}"
 
     def settings_stamp(self) -> list[int]:
@@ -295,7 +204,7 @@ def _early_module(command: str) -> str:
     # A name as those of modules: no path is made of what was typed otherwise.
     if not command.isidentifier():
         return ""
-    folder = os.path.join(os.path.dirname(__file__), "features")
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "features")
     for feature in os.listdir(folder):
         if os.path.exists(os.path.join(folder, feature, f"early_{command}.py")):
             return f"minutebook.features.{feature}.early_{command}"
@@ -315,51 +224,9 @@ def default_home(data_home: str = "") -> str:
     return platformdirs.user_data_dir("minutebook", appauthor=False)
 
 
-def absolute(name: str, value: str, folder: str = "") -> str:
-    """Return a setting's value with its paths made absolute by `path_from`."""
-    if name in _PATH_LISTS and value.lstrip().startswith("{"):
-        return _absolute_table(value, folder)
-    if name in _PATH_LISTS:
-        return os.pathsep.join(path_from(folder, part) for part in value.split(os.pathsep) if part)
-    if name == "key" and value.startswith(KEY_FILE):
-        path = value.removeprefix(KEY_FILE).strip()
-        return KEY_FILE + path_from(folder, path) if path else value.strip()
-    return path_from(folder, value) if value and _is_path(name, value) else value
-
-
-def _absolute_table(value: str, folder: str) -> str:
-    """Make the paths in a table of folders, written as JSON, absolute; `load` refuses an invalid one."""
-
-    def mended(value: object) -> object:
-        match value:
-            case str():
-                return path_from(folder, value)
-            case list():
-                return [mended(each) for each in value]
-            case dict():
-                return {name: mended(each) for name, each in value.items()}
-            case _:
-                return value
-
-    try:
-        return json.dumps(mended(json.loads(value)))
-    except (ValueError, RecursionError):
-        return value
-
-
 def path_from(folder: str, path: str) -> str:
-    """Return the absolute path of a path typed in a folder; "" is this process's own."""
+    """Return the absolute path of a path typed in a folder; "" is the working directory of this process."""
     return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
-
-
-def _is_path(name: str, value: str) -> bool:
-    match name:
-        case "embedder":
-            return value not in _EMBEDDERS
-        case "jwt_keys":
-            return "://" not in value
-        case _:
-            return name in _PATHS
 
 
 def stamp(path: str) -> list[int]:
