@@ -1,6 +1,7 @@
 """The seam: each feature enters by its register alone."""
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import fields
 
 import pytest
@@ -18,13 +19,42 @@ from minutebook.features.pages.frame.page import Pages
 from minutebook.features.pages.frame.rendering import environment
 from minutebook.store.sql.side_tables import SideTables
 
-REGISTERS = [each.name for each in fields(Feature) if each.type is str and each.name != "name"]
-NAMED = [
-    (feature, register, name)
-    for feature in features()
-    for register in REGISTERS
-    if (name := getattr(feature, register))
-]
+
+def named_by(feature: Feature) -> Iterator[tuple[str, str]]:
+    """Yield each register in which a feature names one object, such as `files.copies`, and its name."""
+    for each in fields(Feature):
+        held = getattr(feature, each.name)
+        named = held._asdict() if isinstance(held, tuple) and hasattr(held, "_asdict") else {}
+        inner = {f"{each.name}.{name}": value for name, value in named.items()}
+        for register, name in (inner or {each.name: held}).items():
+            if isinstance(name, str) and name and register != "name":
+                yield register, name
+    yield from ((f"on.{event}", name) for event, name in feature.on.items())
+
+
+NAMED = [(feature, *each) for feature in features() for each in named_by(feature)]
+
+GIVEN = {
+    "files.backups": ["directory"],
+    "files.rewrite": ["backup", "caller", "records", "clock", "home", "keys"],
+    "models.summarizer": ["read", "count"],
+    "checks_here": ["settings"],
+    "status": ["api", "settings"],
+    "on.open": ["app"],
+    "on.connect": ["app", "caller", "folder"],
+    "on.write": ["app", "caller", "record"],
+    "on.act": ["store", "entry", "changes", "noted"],
+    "on.answer": ["app", "caller", "act", "question", "got"],
+    "on.status": ["app", "caller"],
+    "on.erase": ["store", "records"],
+    "on.reset": ["app", "caller", "organization"],
+    "on.repair": ["app", "caller"],
+    "on.move": ["settings", "store", "is_to_server"],
+    "on.index": ["app", "project"],
+    "on.code_found": ["app", "caller", "query", "project"],
+    "on.where": ["settings", "place"],
+}
+"""What functions of registers and events are given."""
 
 
 def test_each_folder_has_the_register_of_its_name() -> None:
@@ -43,45 +73,20 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert issubclass(loaded, Settings)
         case "contract":
             assert loaded().name == feature.name
-        case "backups":
-            assert list(inspect.signature(loaded).parameters) == ["directory"]
-        case "tools" | "prompts":
+        case "knowledge.tools" | "knowledge.prompts":
             assert all(map(callable, loaded.values()))
-        case "checks_here" | "lately_here":
-            assert list(inspect.signature(loaded).parameters) == ["settings"]
         case "setup":
             assert isinstance(loaded, Steps)
-        case "summarizer":
-            assert list(inspect.signature(loaded).parameters) == ["read", "count"]
-        case "status":
-            assert list(inspect.signature(loaded).parameters) == ["api", "settings"]
         case "tables":
             assert isinstance(loaded, SideTables)
-        case "on_erase":
-            assert list(inspect.signature(loaded).parameters) == ["store", "records"]
-        case "rewrite_backup":
-            named = ["backup", "caller", "records", "clock", "home", "keys"]
-            assert list(inspect.signature(loaded).parameters) == named
-        case "where":
-            assert list(inspect.signature(loaded).parameters) == ["settings", "place"]
-        case "on_move":
-            named = ["settings", "store", "is_to_server"]
-            assert list(inspect.signature(loaded).parameters) == named
-        case "on_act":
-            assert list(inspect.signature(loaded).parameters) == [
-                "store",
-                "entry",
-                "changes",
-                "noted",
-            ]
-        case "on_write":
-            assert list(inspect.signature(loaded).parameters) == ["app", "caller", "record"]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
-        case "pages":
+        case "pages.own":
             assert isinstance(loaded, Pages)
-        case "mount":
+        case "http.mount":
             assert isinstance(loaded, MountOption)
+        case _ if register in GIVEN or register.startswith("on."):
+            assert list(inspect.signature(loaded).parameters) == GIVEN[register]
         case _:
             assert next(iter(inspect.signature(loaded).parameters)) in ("app", "settings")
 
@@ -113,14 +118,14 @@ def test_parts_of_pages_and_acts_behind_them_are_there() -> None:
     parts = [
         (template, feature.load(name) if name else None)
         for feature in features()
-        for named in feature.page_parts.values()
+        for named in feature.pages.parts.values()
         for template, name in named.items()
     ]
     assert parts
     for template, make in parts:
         assert environment().get_template(template)
         assert make is None or list(inspect.signature(make).parameters)[:2] == ["app", "caller"]
-    for act in (f.load(name) for f in features() for name in f.page_acts.values()):
+    for act in (f.load(name) for f in features() for name in f.pages.acts.values()):
         assert list(inspect.signature(act).parameters)[:2] == ["app", "caller"]
 
 

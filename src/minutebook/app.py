@@ -7,7 +7,7 @@ stand in App, those of a feature in a class of its own, which `App.get` makes.
 
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from minutebook.config import Settings
 from minutebook.config.models import Models, models_of
 from minutebook.config.places import data_directory, machine_name
 from minutebook.config.stores import locks_of, open_store
-from minutebook.feature import features, loaded
+from minutebook.feature import Event, features, heard, loaded
 from minutebook.memory.access.audit import Trail
 from minutebook.memory.access.tokens import Tokens
 from minutebook.memory.access.visibility import Clock
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from minutebook.memory.search.hit_notes import HitNotes
     from minutebook.memory.search.recall import Recall
     from minutebook.memory.search.sessions import JournalSearch
-
-    AnswerListener = Callable[[Caller, str, str, Sequence[tuple[Record, float]]], None]
 
 
 P = TypeVar("P")
@@ -140,19 +138,16 @@ class App:
     def note_answer(
         self, caller: Caller, act: str, question: str, got: Iterable[tuple[Record, float]]
     ) -> None:
-        """Tell the features that listen which records a question got through a tool, best first."""
-        if self._listeners:
-            found = list(got)
-            for listener in self._listeners:
-                listener(caller, act, question, found)
+        """Tell features which records a question got through a tool, best first."""
+        self.tell(Event.ANSWER, caller, act, question, list(got))
+
+    def tell(self, event: Event, *given: Any) -> "list[Any]":
+        """Tell features of an event on this store; return their answers."""
+        return [act(self, *given) for act in heard(event)]
 
     def _made(self, register: str) -> "list[Any]":
         """Return the entries that the features have in a register, each made for this app."""
         return [make(self) for make in loaded(register)]
-
-    @service
-    def _listeners(self) -> "Sequence[AnswerListener]":
-        return [each for each in self._made("on_answer") if each is not None]
 
     @service
     def background(self) -> "BackgroundWork":
@@ -225,11 +220,10 @@ class App:
         )
 
     def note_written(self, caller: Caller, record: TextRecord) -> None:
-        """Add the notes on a text that was just written to the call: what a memory is like, and those of features."""
+        """Add the notes on a text that was just written to the call: similar memories, and the notes of features."""
         if isinstance(record, Memory):
             self.similar.note(caller, record)
-        for note in loaded("on_write"):
-            note(self, caller, record)
+        self.tell(Event.WRITE, caller, record)
 
     @service
     def status(self) -> "StatusChanges":
@@ -285,7 +279,7 @@ class App:
         """Search memories and decisions."""
         from minutebook.memory.search.recall import Recall
 
-        texts = [self.get(of) for of in loaded("texts")]
+        texts = [self.get(of) for of in loaded("answers.texts")]
         return Recall(self._records, self.embeddings, self.clock, texts)
 
     @service
@@ -297,7 +291,7 @@ class App:
 
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
-        lists = [self.get(of) for of in loaded("lists")]
+        lists = [self.get(of) for of in loaded("answers.lists")]
         return CombinedRecall(self._records, self.recall, newest, passages, self.hit_notes, lists)
 
     @service
@@ -306,7 +300,9 @@ class App:
         from minutebook.memory.search.hit_notes import HitNotes
 
         noters = {
-            name: each.load(of)(self) for each in features() for name, of in each.on_hits.items()
+            name: each.load(of)(self)
+            for each in features()
+            for name, of in each.answers.notes.items()
         }
         return HitNotes(noters)
 
@@ -337,9 +333,9 @@ class App:
         from minutebook.memory.maintenance.doctor import Doctor
 
         checks = list(chain(*self._made("checks")))
-        repairs = [partial(repair, self) for repair in loaded("on_repair")]
         return Doctor(
-            *(self._store, self.trail, self.embedding, self.mentions, checks, repairs),
+            *(self._store, self.trail, self.embedding, self.mentions, checks),
+            repair=partial(self.tell, Event.REPAIR),
             home=self.settings.home,
             failing=self.job_runs.failing,
         )
@@ -349,8 +345,8 @@ class App:
         """Count the records in the store."""
         from minutebook.memory.maintenance.overview import Overview
 
-        removals = [partial(removed, self) for removed in loaded("on_reset")]
-        return Overview(self.infrastructure, self.supersession, removals)
+        reset = partial(self.tell, Event.RESET)
+        return Overview(self.infrastructure, self.supersession, reset)
 
     def start(self) -> None:
         """Compose every service, load the model and begin the work in the background."""
@@ -404,7 +400,6 @@ def open_app(
             randbits=randbits,
         )
         app = App(settings, infrastructure, models, tokens, presence)
-        for opened_by in loaded("on_open"):
-            opened_by(app)
+        app.tell(Event.OPEN)
         opened.pop_all()
     return app

@@ -136,8 +136,9 @@ def _set(run: Run, id: str) -> None:
 
 def _revoked(run: Run, id: str) -> None:
     made = _answer(run, "token", "create", "--name", "ana")
-    told = _answer(run, "token", "revoke", made["id"])
-    assert (told["id"], told["live"]) == (made["id"], False)
+    told = _answer(run, "token", "revoke", made["token"]["id"])
+    assert told["id"] == made["token"]["id"]
+    assert told["revoked_at"] is not None
     assert "digest" not in told
 
 

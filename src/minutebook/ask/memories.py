@@ -33,6 +33,7 @@ from minutebook.text.fusion import Share
 
 if TYPE_CHECKING:
     from minutebook.app import App
+    from minutebook.memory.search.combined import Ranked
 
 R = TypeVar("R", bound=Record)
 
@@ -235,20 +236,18 @@ def search(
         tokens=tokens,
     ).results
     app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))
-    return [
-        Hit(
-            as_seen(app, caller, each.record),
-            each.text,
-            each.relevance,
-            each.hit.score,
-            each.details,
-            each.hit.shares,
-            None if each.revised_by is None else each.revised_by.id,
-            None if each.revised_by is None else each.revised_by.at,
-            {name: note.text for name, note in each.notes.items()},
-        )
-        for each in found
-    ]
+    return [_hit(as_seen(app, caller, each.record), each) for each in found]
+
+
+def _hit(shown: TextRecord, found: "Ranked") -> Hit:
+    """Return a ranked record, as the caller sees it, as a hit."""
+    revising = found.revised_by
+    return Hit(
+        *(shown, found.text, found.relevance, found.hit.score, found.details, found.hit.shares),
+        revised_by=None if revising is None else revising.id,
+        revised_at=None if revising is None else revising.at,
+        notes={name: note.text for name, note in found.notes.items()},
+    )
 
 
 @dataclass(frozen=True, slots=True)

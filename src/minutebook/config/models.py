@@ -22,7 +22,7 @@ class Models:
 
 def models_of(settings: Settings) -> Models:
     """Choose the models that the settings name; nothing is loaded or asked yet. Raises InvalidInput."""
-    services = (open_it(settings) for open_it in loaded("chat"))
+    services = (open_it(settings) for open_it in loaded("models.chat"))
     return Models(open_embedding(settings), next(filter(None, services), None))
 
 
@@ -31,7 +31,7 @@ def open_embedding(settings: Settings) -> Embedding:
     if settings.embedder != "none":
         for name in (settings.embedder, ""):
             for feature in features():
-                if opener := feature.embedders.get(name):
+                if opener := feature.models.embedders.get(name):
                     embedding: Embedding = feature.load(opener)(settings)
                     return embedding
     return Embedding(_switched_off, Model.unknown("none"), is_off=True)

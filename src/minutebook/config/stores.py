@@ -87,4 +87,4 @@ def store_at(settings: Settings, address: str, *, receives: bool = False) -> Ten
 
 def _beside(settings: Settings) -> tuple[Path, ...]:
     """Return the files in a data directory that exist only if there was a store."""
-    return tuple(path for beside in loaded("beside") for path in beside(settings))
+    return tuple(path for beside in loaded("files.beside") for path in beside(settings))

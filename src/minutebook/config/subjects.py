@@ -79,7 +79,7 @@ class ContentSettings:
 
 def _is_embedder(name: str) -> bool:
     """Tell whether a value of `embedder` is no folder: `none`, or an embedder that a feature names."""
-    return name == "none" or any(name in each.embedders for each in features())
+    return name == "none" or any(name in each.models.embedders for each in features())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,10 @@ def on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
 
 
-def asked(run: Run, *arguments: str) -> dict[str, object]:
+def asked(run: Run, *arguments: str) -> dict[str, Any]:
     result = run("where", *arguments, "--json")
     assert result.exit_code == 0, result.output
-    told: dict[str, object] = json.loads(result.stdout)
+    told: dict[str, Any] = json.loads(result.stdout)
     return told
 
 
@@ -32,24 +33,22 @@ def test_where_tells_the_project_its_source_and_what_follows(
 ) -> None:
     folder = repository(tmp_path / "api")
     told = asked(run, str(folder))
-    assert (told["repository"], told["project"], told["writes_go_to"]) == (NAME, str(folder), None)
-    assert told["sources"] == {
-        "repository": f"the remote origin in {folder / '.git' / 'config'}",
-        "organization": "default",
-        "user": "default",
-    }
+    place = told["place"]
+    assert (place["repository"], place["root"], told["writes_go_to"]) == (NAME, str(folder), None)
+    assert place["source"] == f"the remote origin in {folder / '.git' / 'config'}"
+    assert told["origins"] == {}
     said = run("where", str(folder)).output
     assert "At the terminal folders have no say" in said
     monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
     assert asked(run, str(folder))["writes_go_to"] == NAME
     assert f"belongs to {NAME}" in run("where", str(folder)).output
     held = asked(run, str(folder), "--repository", "acme/web", "--organization", "acme")
-    assert (held["repository"], held["writes_go_to"], held["organization"]) == (
+    assert held["held_to"] == {"organization": "acme", "repository": "acme/web", "user": None}
+    assert (held["origins"].keys(), held["writes_go_to"]) == (
+        {"organization", "repository"},
         "acme/web",
-        "acme/web",
-        "acme",
     )
-    assert asked(run, str(tmp_path))["repository"] is None
+    assert asked(run, str(tmp_path))["place"]["repository"] is None
 
 
 def test_where_counts_what_is_kept_here_and_names_nothing_by_itself(
@@ -108,9 +107,9 @@ def test_a_claim_is_believed_and_no_longer(run: Run, tmp_path: Path) -> None:
     told = run("where", str(folder))
     assert told.exit_code == 0
     assert "minutebook where --trust" in told.stderr
-    assert asked(run, str(folder), "--trust")["repository"] == "acme/api"
-    assert asked(run, str(folder))["also"] == [NAME]
-    assert asked(run, str(folder), "--distrust")["repository"] == NAME
+    assert asked(run, str(folder), "--trust")["place"]["repository"] == "acme/api"
+    assert asked(run, str(folder))["place"]["also"] == [NAME]
+    assert asked(run, str(folder), "--distrust")["place"]["repository"] == NAME
     assert run("where", str(folder), "--distrust").exit_code == 1
     assert run("where", "--trust", "--distrust").exit_code == 1
 

@@ -24,10 +24,14 @@ def test_what_questions_got_is_listed_and_narrowed(
     done(begun, "search", "tea at five\x1b[31m")
     done(begun, "search", "bread")
     first, second = json.loads(done(begun, "recalls", "--json"))
-    assert (first["question"], first["got"]) == ("bread", [])
-    assert (second["act"], [got["kind"] for got in second["got"]]) == ("search", ["memory"])
-    assert second["got"][0]["id"] in id or id in second["got"][0]["id"]
-    (only,) = json.loads(done(begun, "recalls", "--memory", second["got"][0]["id"], "--json"))
+    assert (first["entry"]["question"], first["got"]) == ("bread", [])
+    assert (second["entry"]["act"], [got["kind"] for got, _ in second["got"]]) == (
+        "search",
+        ["memory"],
+    )
+    ((got, _),) = second["got"]
+    assert got["id"] in id or id in got["id"]
+    (only,) = json.loads(done(begun, "recalls", "--memory", got["id"], "--json"))
     assert only == second
     plain = done(begun, "recalls", "--limit", "1", "--offset", "1")
     assert "Tea at five" in plain

@@ -52,8 +52,8 @@ def test_the_request_before_a_commit_is_told(run: Run, shop: Path, tmp_path: Pat
             with app.infrastructure.store.transaction(organization):
                 app.infrastructure.store.put(asked)
     (commit,) = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
-    assert (commit["session"], commit["turn"]) == ("monday", "t1")
-    assert commit["prompt"] == "Make refunds in src/pay.py negative."
+    assert (commit["request"]["session"], commit["request"]["turn"]) == ("monday", "t1")
+    assert commit["request"]["prompt"] == "Make refunds in src/pay.py negative."
 
 
 def test_a_request_days_before_counts_if_it_cites_the_code(
@@ -72,7 +72,7 @@ def test_a_request_days_before_counts_if_it_cites_the_code(
                     replace(turn, prompt=prompt, at=AT - timedelta(days=days))
                 )
     (commit,) = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
-    assert commit["turn"] == "t1"
+    assert commit["request"]["turn"] == "t1"
 
 
 def test_commits_that_say_why_come_before_tidying_ones(run: Run, shop: Path) -> None:
@@ -160,4 +160,5 @@ def test_a_session_is_the_reason_only_of_what_its_tools_wrote(
     assert ("    asked for in session monday" in told) is (said == "asked for")
     assert ("    perhaps asked for in session monday" in told) is (said == "perhaps")
     (commit,) = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
-    assert commit["certain"] is (None if not said else said == "asked for")
+    request = commit["request"]
+    assert (request and request["is_certain"]) is (None if not said else said == "asked for")

@@ -46,7 +46,7 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: Run) -> list
 def test_the_session_of_a_commit_is_told(begun: Run, commits: list[str]) -> None:
     assert "monday  Make it two" in begun("sessions", "--commit", commits[1]).output
     (found,) = json.loads(begun("sessions", "--commit", "HEAD", "--json").stdout)
-    assert (found["name"], found["turn"]) == ("tuesday", "t2")
+    assert (found["session"], found["turn"]) == ("tuesday", "t2")
     assert "No session is known" in begun("sessions", "--commit", commits[0]).output
     assert json.loads(begun("sessions", "--commit", commits[0], "--json").stdout) == []
 

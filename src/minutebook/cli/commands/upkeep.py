@@ -114,15 +114,15 @@ def doctor(
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
         findings, place = _findings(options, repair=False)
     settings = settings_of(options)
-    for checks_here in loaded("checks_here"):
-        findings += checks_here(settings)
-    findings += _of_daemons(options, settings)
+    findings += [each for look in loaded("checks_here") for each in look(settings)]
+    facts = [each.finding for each in findings if not each.is_fault]
+    findings = [each for each in findings if each.is_fault] + _of_daemons(options, settings)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
     paragraphs = [
         (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
     ]
     lines = [line for each in paragraphs for line in each] or ["Everything is in order."]
-    lines += [line for lately_here in loaded("lately_here") for line in lately_here(settings)]
+    lines += facts
     if settings.store is not None:
         lines.append(f"The store is on a server: {place}")
     say(shapes, lines, as_json)

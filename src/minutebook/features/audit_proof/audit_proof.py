@@ -1,6 +1,6 @@
 """Proving a trail: its chain, its signatures, and the records against its digests."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -11,6 +11,7 @@ from minutebook.features.audit_proof.trail_key import fits
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.memory.access.audit import break_among, entries_of, head_of
 from minutebook.memory.access.visibility import seen_by
+from minutebook.memory.maintenance.doctor import Check, Finding
 from minutebook.record import policy
 from minutebook.record.caller import Caller
 from minutebook.record.filters import Filter, open_organizations
@@ -18,7 +19,7 @@ from minutebook.record.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, To
 from minutebook.record.rights.grants import home_of
 from minutebook.record.trust.fingerprints import FINGERPRINTED, id_in_trail
 from minutebook.record.trust.trail import HEAD
-from minutebook.store.protocol import Snapshot, Store
+from minutebook.store.protocol import Snapshot, Store, Tended
 
 MOST_HELD = 200_000
 """Records of which a proof holds digests at a time, about 1 KiB each."""
@@ -136,3 +137,27 @@ def _tokens(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[T
     for token in moment.each(Token, Filter(organization=SYSTEM_ORGANIZATION)):
         if texts.knows(token) or home_of(token) == organization:
             yield token
+
+
+_OUTSIDE = "someone changed the store outside Minutebook; compare with a backup"
+
+
+def checks(app: App) -> Iterable[Check]:
+    """Yield the check of the trails and of the records that they prove."""
+    yield Check("The audit trail", lambda: _of_trails(app.infrastructure.store))
+
+
+def _of_trails(store: Tended) -> list[Finding]:
+    findings = []
+    for organization in store.organizations():
+        proof = proof_of(store, organization)
+        if proof.broken is not None:
+            broken = f"breaks at entry {proof.broken.number}: {proof.broken.reason}"
+            findings.append(Finding(f"The audit trail of {organization} {broken}.", _OUTSIDE))
+        if proof.differences:
+            first = proof.differences[0]
+            more = len(proof.differences) - 1
+            others = f", and {more:,} more" if more else ""
+            finding = f"Records of {organization} are not as its audit trail says: {first.kind} {first.id}{others}."
+            findings.append(Finding(finding, f"`minutebook audit verify` names them; {_OUTSIDE}"))
+    return findings

@@ -1,15 +1,14 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Feature, WebPages
 
 FEATURE = Feature(
     name="audit_proof",
     needs=("pages",),
     settings=".settings:ProofSettings",
-    operations=".operations:OPERATIONS",
-    jobs=".signing:jobs",
-    checks=".checks:checks",
-    pages=".pages:PAGES",
-    page_parts={"activity.links": {"audit_proof/link.html": ""}},
     commands={"Trust": {".cli": ("audit",)}},
+    operations=".operations:OPERATIONS",
+    checks=".audit_proof:checks",
+    pages=WebPages(own=".pages:PAGES", parts={"activity.links": {"audit_proof/link.html": ""}}),
+    jobs=".signing:jobs",
 )

@@ -14,7 +14,7 @@ from minutebook.cli.printing import echo, fields_of, say, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, identity
 from minutebook.features.code import operations
-from minutebook.features.code.operations import IndexedProject
+from minutebook.features.code.operations import FoundChunk, IndexedProject
 from minutebook.record.caller import in_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
@@ -136,18 +136,21 @@ def code(
         echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")
     terms = {word.casefold() for word in words(query)}
     for each in found:
-        chunk = each.chunk
-        location = style(
-            f"{_shown(roots[chunk.project], chunk.path)}:{chunk.start_line}", fg="cyan"
-        )
-        name = f"  {style(chunk.name, bold=True)}" if chunk.name else ""
-        echo(f"{location}{name}  {style(f'{each.relevance:.2f}', dim=True)}")
-        lines = chunk.content.rstrip().splitlines()
-        for number, line in enumerate(lines[:_LINES], chunk.start_line):
-            echo(f"{style(f'{number:>6}', dim=True)}  {_marked(line, terms)}")
-        if len(lines) > _LINES:
-            echo(style(f"        … {len(lines) - _LINES} more lines", dim=True))
-        echo("")
+        echo(*_hit_lines(each, roots[each.chunk.project], terms))
+
+
+def _hit_lines(hit: FoundChunk, root: Path, terms: set[str]) -> Iterator[str]:
+    """Yield the lines that show a chunk, with the words of the question marked."""
+    chunk = hit.chunk
+    location = style(f"{_shown(root, chunk.path)}:{chunk.start_line}", fg="cyan")
+    name = f"  {style(chunk.name, bold=True)}" if chunk.name else ""
+    yield f"{location}{name}  {style(f'{hit.relevance:.2f}', dim=True)}"
+    lines = chunk.content.rstrip().splitlines()
+    for number, line in enumerate(lines[:_LINES], chunk.start_line):
+        yield f"{style(f'{number:>6}', dim=True)}  {_marked(line, terms)}"
+    if len(lines) > _LINES:
+        yield style(f"        … {len(lines) - _LINES} more lines", dim=True)
+    yield ""
 
 
 def _list_projects(options: dict[str, str], delete: str | None, *, as_json: bool) -> None:

@@ -1,21 +1,23 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Answers, Event, Feature, Knowledge, WebPages
 
 FEATURE = Feature(
     name="code",
     needs=("pages",),
     settings=".settings:CodeSettings",
-    tools=".tools:OPERATIONS",
-    operations=".operations:OPERATIONS",
-    jobs=".seam:jobs",
-    lists=".search:CodeSearch",
-    on_reset=".seam:removed",
-    examples={"index .": "let agents find this folder's code"},
     commands={
         "Code": {".cli": ("index", "code")},
         "Look after it": {".where": ("where",)},
     },
-    pages=".pages.register:PAGES",
-    page_parts={"health.below": {"code/health.html": ".pages.register:projects_of"}},
+    examples={"index .": "let agents find this folder's code"},
+    operations=".operations:OPERATIONS",
+    knowledge=Knowledge(tools=".tools:OPERATIONS"),
+    answers=Answers(lists=".search:CodeSearch"),
+    pages=WebPages(
+        own=".pages.register:PAGES",
+        parts={"health.below": {"code/health.html": ".pages.register:projects_of"}},
+    ),
+    jobs=".projects:jobs",
+    on={Event.RESET: ".projects:removed"},
 )

@@ -4,17 +4,20 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 from minutebook.app import App
-from minutebook.feature import loaded
+from minutebook.feature import Event
 from minutebook.features.code.chunking.files import check_root, check_root_below
 from minutebook.features.code.indexing import BATCH, Indexing, Pace
 from minutebook.features.code.settings import CodeSettings
 from minutebook.memory.access.visibility import View, everything_in
+from minutebook.memory.jobs import Job
+from minutebook.memory.maintenance.overview import Reset
 from minutebook.record import policy
 from minutebook.record.caller import Caller, Progress, anywhere
 from minutebook.record.errors import (
@@ -335,8 +338,7 @@ class Projects:
         try:
             read = run.run()
             self._note_vectors(read)
-            for reading in loaded("on_index"):
-                reading(self._app, read)
+            self._app.tell(Event.INDEX, read)
         except Conflict:
             raise
         except MinutebookError as error:
@@ -444,3 +446,24 @@ def _sentence_of(error: MinutebookError) -> str:
             return f"the store: {REASON}"
         case _:
             return str(error)
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job that ends, once, the indexing that an earlier process began."""
+    projects = app.get(Projects)
+    # A project has its vectors long before the last text has its token states.
+    app.embeddings.after_batches.append(projects.settle)
+    failing = "cannot go on with what was left half done"
+    yield Job("projects", lambda caller: projects.resume(caller.call.progress), failing, every=None)
+
+
+def removed(app: App, caller: Caller, organization: str) -> Reset:
+    """Forget the projects of an organization that the caller may remove."""
+    projects, chunks, left = app.get(Projects), 0, 0
+    for project in projects.known(caller):
+        if project.organization == organization:
+            if projects.may_forget(caller, project):
+                chunks += projects.forget(caller, project)
+            else:
+                left += 1
+    return Reset(Counter({Kind.CHUNK: chunks}), kept_others=left)

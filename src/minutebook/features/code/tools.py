@@ -1,11 +1,12 @@
 """The tools of the `knowledge` contract about projects of code."""
 
 from collections.abc import Mapping
+from itertools import chain
 from math import ceil
 from typing import Any
 
 from minutebook.app import App
-from minutebook.feature import loaded
+from minutebook.feature import Event
 from minutebook.features.code.projects import IndexingProgress, Projects
 from minutebook.features.code.search import CodeSearch
 from minutebook.features.code.watching import Watching
@@ -40,10 +41,8 @@ def search_code(
     """Rank chunks of code by meaning and words, with the reasons for lines and definitions in the query."""
     found = app.get(CodeSearch).search(caller, query, limit, project=project_id)
     attribute(caller, (each.chunk for each in found))
-    beside = [
-        each for tell in loaded("beside_code") for each in tell(app, caller, query, project_id)
-    ]
-    reasons = app.combined.annotated(caller, beside)
+    beside = chain(*app.tell(Event.CODE_FOUND, caller, query, project_id))
+    reasons = app.combined.annotated(caller, list(beside))
     answers = (
         *((each.chunk, each.score) for each in found),
         *((each.record, each.score) for each in reasons),

@@ -1,6 +1,6 @@
 """Show where a memory belongs that is written in a folder; trust the folder's own file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,16 +12,18 @@ from minutebook.cli.opening import opened, settings_of
 from minutebook.cli.printing import say, style, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.config import Settings, option_of, stated
-from minutebook.config.folders.finding import FolderPlace, PlaceFact
+from minutebook.config.folders.finding import FolderPlace
 from minutebook.config.folders.trust import TrustedFolders
 from minutebook.config.whereabouts import follows_folders, known_place, scope_of
-from minutebook.feature import loaded
+from minutebook.feature import Event, heard
 from minutebook.record.errors import InvalidInput
 from minutebook.record.filters import default_organization
 from minutebook.record.reason import Reason
 from minutebook.record.records import Kind
 
 _KINDS = (Kind.MEMORY, Kind.DECISION, Kind.TURN)
+
+_HELD_TO = ("organization", "repository", "user")
 
 
 @click.command(short_help="Say to which project a folder belongs.")
@@ -53,39 +55,19 @@ def where(
         place = known_place(settings, path)
     counts = _counts(options, settings, place)
     origins = {name: each.origin for name, each in stated(options).items()}
-    say(
-        _shape(settings, place, origins) | {"kept": counts},
-        _lines(settings, place, origins, counts),
-        as_json,
-    )
+    facts = [tell(settings, place) for tell in heard(Event.WHERE)]
+    answer = {
+        "place": place,
+        "held_to": {name: getattr(settings, name) for name in _HELD_TO},
+        "origins": {name: origins[name] for name in _HELD_TO if name in origins},
+        "writes_go_to": _written_to(settings, place),
+        "facts": facts,
+        "kept": counts,
+    }
+    lines = _lines(settings, place, origins, counts)
+    say(answer, [*lines, *(each.sentence for each in facts if each.sentence)], as_json)
     if place.problem is not None:
         warn(place.problem, fg="yellow")
-
-
-def _shape(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -> dict[str, object]:
-    """Return the answer for a program."""
-    return {
-        "folder": str(place.folder),
-        "project": None if place.root is None else str(place.root),
-        "organization": default_organization(settings.caller()),
-        "repository": settings.repository or place.repository,
-        "also": list(place.also),
-        "user": settings.user,
-        "sources": {
-            "repository": origins.get("repository", place.source),
-            "organization": origins.get("organization", "default"),
-            "user": origins.get("user", "default"),
-        },
-        "scope_from_folder": settings.scope_from_folder,
-        "writes_go_to": _written_to(settings, place),
-        "claim": None if place.claim is None else place.claim.repository,
-        "problem": place.problem,
-        **{each.name: each.value for each in _facts(settings, place)},
-    }
-
-
-def _facts(settings: Settings, place: FolderPlace) -> Sequence[PlaceFact]:
-    return [of(settings, place) for of in loaded("where")]
 
 
 def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
@@ -158,7 +140,7 @@ def _lines(
             f"{all_[kind]:,} in all"
             for kind in all_
         ]
-    return [*lines, *(each.sentence for each in _facts(settings, place) if each.sentence)]
+    return lines
 
 
 def _repository(place: FolderPlace) -> str:

@@ -84,7 +84,7 @@ async def _play(home: Path) -> int:
         names = [each.name for each in (await client.list_tools()).tools]
         echo(f"Connected: {len(names)} tools, protocol {client.protocol_version}.")
         ids = await _remember(story)
-        has_model = any(each.embedders for each in features())
+        has_model = any(each.models.embedders for each in features())
         if not has_model:
             echo("There is no model here: words and the graph answer alone.")
         chapters = [

@@ -4,8 +4,8 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="encryption",
-    status=".operations:status",
-    operations=".operations:OPERATIONS",
-    checks=".encryption:checks",
     commands={"Take out and bring in": {".cli": ("encrypt",)}},
+    operations=".operations:OPERATIONS",
+    status=".operations:status",
+    checks=".encryption:checks",
 )

@@ -98,14 +98,8 @@ def erase(
                 return
             if not yes:
                 _ask(records, copies)
-            done = erasing.erase(
-                caller,
-                records,
-                copies,
-                backups=backups,
-                from_ledger=from_ledger,
-                rewrites_tables=rewrite_tables,
-            )
+            places = {"backups": backups, "from_ledger": from_ledger}
+            done = erasing.erase(caller, records, copies, **places, rewrites_tables=rewrite_tables)
             is_clean = _say_done(done, as_json)
     context.exit(0 if is_clean else 1)
 

@@ -93,7 +93,7 @@ class Erasing:
         self._rules, self._clock = app.rules, app.clock
         self._selection = ErasureSelection(app)
         self._supersession = app.supersession
-        self._outside = [of(app) for of in loaded("erased_copies")]
+        self._outside = [of(app) for of in loaded("files.erased")]
         self._ledger_texts = app.get(LedgerTexts)
         directory, home = data_directory(app.settings), app.settings.home
         self._where = ErasurePlaces(
@@ -273,7 +273,7 @@ class Erasing:
         where = self._where
         for path in where.backups():
             try:
-                for rewrite in loaded("rewrite_backup"):
+                for rewrite in loaded("files.rewrite"):
                     rewrite(path, caller, order.records, self._clock, where.home, where.keys)
             except MinutebookError as error:
                 done.left.append(f"{path} could not be written anew: {error}")

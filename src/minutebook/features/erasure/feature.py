@@ -5,7 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="erasure",
     needs=("ledger",),
-    checks=".order:checks",
-    undo=".undoing:undoing",
     commands={"Look after it": {".cli": ("erase",)}},
+    checks=".order:checks",
+    undo=".order:undoing",
 )

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from minutebook.app import App
 from minutebook.memory.maintenance.doctor import Check, Finding
+from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import Reason, of_system
 from minutebook.record.records import Key, Kind
+from minutebook.record.trust.done_acts import DoneAct, Undoing
+from minutebook.record.trust.trail import ERASE
 from minutebook.store.disk.atomic_file import replace_file, sync_folder
 
 NAME = ".erasing.json"
@@ -78,3 +81,8 @@ def _of_order(orders: Orders) -> list[Finding]:
         return []
     finding = "An erasure was cut short: what it was about may still be there"
     return [Finding(finding, "run `minutebook erase --resume`")]
+
+
+def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
+    """Say of an erasure that nothing is left of its records."""
+    return Undoing(Reason("no byte of it is left")) if act.named.act == ERASE else None

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
@@ -177,34 +177,21 @@ class HookContexts:
     ) -> Context | None:
         """Return the brief on a prompt, without the records in `known` and this session's own; None if empty.
 
-        An agent that noted something since the session `began` knows it.
-
-        The same search answers as `recall`, in PROMPT_TOKENS at most; what is told is at least as relevant as `least`. None
-        if there is nothing, the model is not ready, or the prompt is a command or a word or two.
+        The same search answers as `recall`, in PROMPT_TOKENS at most; what is told is at least as relevant as `least`, and no
+        note of this agent since the session `began`. None as well if the model is not ready, or the prompt is a command or a word or two.
         """
         question = without_private(prompt)[:_LONGEST_QUESTION].strip()
-        if not _asks_something(question):
-            return None
-        if self._embedding.state != "ready":
+        if not _asks_something(question) or self._embedding.state != "ready":
             return None
         found = self._combined.recall(
             in_call(caller, in_lines=True, patience=PATIENCE),
-            question,
-            MOST_HITS,
-            WEIGHTS,
-            self._sources,
+            *(question, MOST_HITS, WEIGHTS, self._sources),
             tokens=PROMPT_TOKENS,
         ).results
-        # What is revised is not told alone: its revision stands in its place, however relevant that is.
-        revisions = {
-            each.revised_by.id for each in found if each.revised_by and each.relevance >= least
-        }
         new = [
             each
-            for each in found
-            if (each.relevance >= least or each.record.id in revisions)
-            and each.revised_by is None
-            and each.record.id not in known
+            for each in _relevant(found, least)
+            if each.record.id not in known
             and not (session and isinstance(each.record, Turn) and each.record.session == session)
             and not _is_own_note(caller, each.record, began)
         ]
@@ -212,9 +199,8 @@ class HookContexts:
         # What a person said comes first, below their headings what agents noted and what was said; the newest first of each.
         lines.sort(key=lambda each: each[0], reverse=True)
         lines.sort(key=lambda each: _HEADINGS.index(each[1].heading))
-        said = _with_notes(
-            [line for _, line in lines], {each.record.id: each.notes for each in new}
-        )
+        notes = {each.record.id: each.notes for each in new}
+        said = _with_notes([line for _, line in lines], notes)
         context = _fitting(said, PROMPT_TOKENS * CHARACTERS)
         if context is None:
             return None
@@ -441,6 +427,16 @@ def _is_known_to(caller: Caller, record: Memory | Decision, *, notes: bool) -> b
         return False
     is_note = notes and imported.get("from") == f"{client}-memory"
     return is_note or PurePath(str(imported.get("file"))).name in _LOADED.get(client, ())
+
+
+def _relevant(found: Sequence[Ranked], least: float) -> Iterator[Ranked]:
+    """Yield the hits that are at least so relevant; a revision stands in the place of the revised record, however relevant it is."""
+    revisions = {
+        each.revised_by.id for each in found if each.revised_by and each.relevance >= least
+    }
+    for each in found:
+        if each.revised_by is None and (each.relevance >= least or each.record.id in revisions):
+            yield each
 
 
 def _is_own_note(caller: Caller, record: Record, began: datetime | None) -> bool:

@@ -1,18 +1,17 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Event, Feature
 
 FEATURE = Feature(
     name="hooks",
     needs=("importers", "ledger", "recall_log", "summarizer"),
     settings=".settings:HookSettings",
-    checks_here=".seam:checks_here",
-    where=".seam:where",
-    lately_here=".seam:lately_here",
-    setup=".cli:STEPS",
-    jobs=".cut_short:jobs",
-    daemon_requests={"hook": ".answers:serve"},
-    today=".seam:told_unasked",
-    operations=".operations:OPERATIONS",
     commands={"Look after it": {".cli": ("hook",)}},
+    operations=".operations:OPERATIONS",
+    setup=".cli:STEPS",
+    today=".seam:told_unasked",
+    checks_here=".seam:checks_here",
+    daemon_requests={"hook": ".answers:serve"},
+    jobs=".cut_short:jobs",
+    on={Event.WHERE: ".seam:where"},
 )

@@ -16,22 +16,19 @@ from minutebook.record.reason import counted
 
 
 def checks_here(settings: Settings) -> list[Finding]:
-    """Return the recent failures of hooks, by their log."""
-    from minutebook.features.hooks.cli import trouble_in
+    """Return the recent failures of hooks, by their log, and a line about the hooks of each client that called some."""
+    from minutebook.features.hooks.cli import client_lines, trouble_in
 
-    trouble = trouble_in(log.entries(str(settings.home)))
+    entries = log.entries(str(settings.home))
+    trouble = trouble_in(entries)
     remedy = (
         "`minutebook hook` says more; `minutebook settings set hook_wait 0.3` gives them longer"
     )
-    return [] if trouble is None else [Finding(trouble, remedy)]
-
-
-def lately_here(settings: Settings) -> list[str]:
-    """Return a line a client about its hooks; none where no hook was called."""
-    from minutebook.features.hooks.cli import client_lines
-
-    lines = client_lines(log.entries(str(settings.home)), datetime.now(UTC))
-    return [f"Hooks of {line}." for line in lines]
+    lines = client_lines(entries, datetime.now(UTC))
+    return [
+        *([] if trouble is None else [Finding(trouble, remedy)]),
+        *(Finding(f"Hooks of {line}.", "", is_fault=False) for line in lines),
+    ]
 
 
 def where(settings: Settings, place: FolderPlace) -> PlaceFact:

@@ -16,13 +16,13 @@ import anyio
 import anyio.to_thread
 import uvicorn
 
+from minutebook import __version__
 from minutebook.config import Settings
 from minutebook.features.http.application import application
 from minutebook.features.http.mounts import Mount
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import Address, AllowedHosts
 from minutebook.features.http.settings import HttpSettings
-from minutebook.features.http.telemetry.traces import trace_to
 from minutebook.record.errors import InvalidInput
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.contract import Contract
@@ -221,3 +221,29 @@ def _names(settings: Settings, address: Address) -> AllowedHosts:
         hosts.add(public.hostname or "")
         origins.add(f"{public.scheme}://{public.netloc}")
     return AllowedHosts({host.lower() for host in hosts}, origins, address.is_loopback)
+
+
+FLUSHED_WITHIN = 300
+"""Milliseconds that what is left may take to be sent at the end."""
+
+
+def trace_to(url: str) -> Callable[[], object]:
+    """Send spans to the collector at a URL (OTLP over HTTP); return the function that flushes them.
+
+    Raises InvalidInput if the library for it is not installed.
+    """
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as error:
+        remedy = "needs a library that is not there: pip install 'minutebook[traces]' ({error})"
+        raise InvalidInput("traces_url", remedy, error=error) from error
+    from opentelemetry.trace import set_tracer_provider
+
+    about = Resource.create({"service.name": "minutebook", "service.version": __version__})
+    provider = TracerProvider(resource=about)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
+    set_tracer_provider(provider)
+    return partial(provider.force_flush, FLUSHED_WITHIN)

@@ -13,7 +13,7 @@ from minutebook.features.http.mounts import Mount, MountOption
 from minutebook.record.errors import InvalidInput
 from minutebook.serve.logs import log_to_stderr
 
-_MOUNTS: Sequence[MountOption] = tuple(loaded("mount"))
+_MOUNTS: Sequence[MountOption] = tuple(loaded("http.mount"))
 
 
 def _served(options: dict[str, str], typed: Mapping[str, Any]) -> bool:

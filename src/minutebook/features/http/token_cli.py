@@ -8,13 +8,13 @@ import click
 from minutebook.cli.filters import instant_given, span_given
 from minutebook.cli.ids import one_meant
 from minutebook.cli.opening import opened, opened_or_made
-from minutebook.cli.printing import echo, fields_of, say, style, warn
+from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, one_of
 from minutebook.config import load
 from minutebook.features.http import operations
 from minutebook.record.ids import id_of
 from minutebook.record.records import DEFAULT_ORGANIZATION, Role, Token
-from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_live, is_of_signed
+from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_of_signed
 
 if TYPE_CHECKING:
     from minutebook.ask.connection import Operating
@@ -92,8 +92,7 @@ def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         for each in found
     ]
     none = "No tokens; `minutebook token create --name NAME` makes one."
-    shapes = [{**_shape(each.token, now), "last_used_at": each.used_at} for each in found]
-    say(shapes, lines or none, as_json)
+    say(found, lines or none, as_json)
 
 
 @token.command(short_help="Take a token back for good.")
@@ -103,9 +102,7 @@ def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 )
 @click.option("--jti", help="Instead of ID: the one signed token with this id.")
 @home_option
-def revoke(
-    options: dict[str, str], id: str | None, subject: str | None, jti: str | None
-) -> dict[str, object]:
+def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: str | None) -> Token:
     """Take the token ID back for good; it lets nobody in from now on, through no process.
 
     Sign-ins to the pages by a signed token that is revoked end, too.
@@ -120,7 +117,7 @@ def revoke(
             revoked = api.run(operations.revoke_signed, name, subject is None)
     what = _of_signed(revoked) if is_of_signed(revoked) else f"{revoked.id} of {revoked.name}"
     echo(f"Revoked {what}.")
-    return _shape(revoked, datetime.now(UTC))
+    return revoked
 
 
 @token.command(short_help="Replace the secret of a token.")
@@ -150,11 +147,10 @@ def _end(text: str) -> datetime | None:
 
 
 def _show_issued(issued: NewToken, *, as_json: bool) -> None:
-    now = datetime.now(UTC)
     # On stdout the secret alone, so that a script can take it.
-    say({"secret": issued.secret, **_shape(issued.token, now)}, issued.secret, as_json)
+    say({"secret": issued.secret, "token": issued.token}, issued.secret, as_json)
     warn(
-        f"Token {issued.token.id}: {_line(issued.token, now)}.",
+        f"Token {issued.token.id}: {_line(issued.token, datetime.now(UTC))}.",
         "The secret is shown this once; keep it where its bearer does.",
     )
 
@@ -190,10 +186,6 @@ def _standing(token: Token, now: datetime) -> str:
         return "ends never"
     verb = "ended" if token.expires_at <= now else "ends"
     return f"{verb} {token.expires_at:%F %H:%M}"
-
-
-def _shape(token: Token, now: datetime) -> dict[str, object]:
-    return {**fields_of(token), "live": is_live(token, now)}
 
 
 COMMANDS = (token,)

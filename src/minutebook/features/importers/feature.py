@@ -5,6 +5,6 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="importers",
     needs=("archives",),
-    setup=".setup:STEPS",
     commands={"Take out and bring in": {".cli": ("import",)}},
+    setup=".setup:STEPS",
 )

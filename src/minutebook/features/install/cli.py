@@ -71,18 +71,15 @@ def install(
         list_clients()
         return []
     if url is None and token_env is not None:
-        raise InvalidInput(
-            "--token-env", "needs --url: a server that the client starts takes no token"
-        )
+        remedy = "needs --url: a server that the client starts takes no token"
+        raise InvalidInput("--token-env", remedy)
     entry = ClientEntry(options, client, contracts, server_name, "project" if project else "user")
     originals = Originals(load(options).home)
     plans = []
     if remove and not hooks:
         plans = entry.removals(is_project=project)
-    elif url is not None:
-        plans.append(entry.remote(url, token_env))
-    elif not remove:
-        plans.append(entry.local())
+    elif url is not None or not remove:
+        plans = [entry.local() if url is None else entry.remote(url, token_env)]
     if hooks:
         hooked = entry.hooks(remove=remove, earlier=plans, url=url, token_variable=token_env)
         plans = joined(plans, hooked)
@@ -91,16 +88,18 @@ def install(
     apply_plans(originals, plans, served, dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
-    return [
-        {
-            "client": each.client,
-            "path": each.path,
-            "changed": each.changed and not dry_run,
-            "removed": each.is_deleted,
-            "backup": each.backup,
-        }
-        for each in plans
-    ]
+    return [_told(each, dry_run=dry_run) for each in plans]
+
+
+def _told(plan: "Installation", *, dry_run: bool) -> dict[str, object]:
+    """Return the change of a client's file, for programs."""
+    return {
+        "client": plan.client,
+        "path": plan.path,
+        "changed": plan.changed and not dry_run,
+        "removed": plan.is_deleted,
+        "backup": plan.backup,
+    }
 
 
 class ClientEntry:

@@ -338,12 +338,8 @@ def _remote_entry(
     form = client.remote
     if form is None:
         reason = Reason("{title} takes no remote server in its configuration", title=client.title)
-        raise InvalidInput(
-            "url",
-            "cannot be used: {reason} ({address})",
-            reason=reason,
-            address=client.documentation,
-        )
+        cannot = "cannot be used: {reason} ({address})"
+        raise InvalidInput("url", cannot, reason=reason, address=client.documentation)
     entry: dict[str, Value] = {"name": server_name} if client.names_entry else {}
     entry |= {**(form.also or {}), form.url: url}
     if token_variable is None:

@@ -5,7 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="journal",
     needs=("archives",),
-    contract=".contract:journal",
-    examples={"sessions": "see what your agents did, session by session"},
     commands={"Sessions": {".cli": ("sessions",)}},
+    examples={"sessions": "see what your agents did, session by session"},
+    contract=".contract:journal",
 )

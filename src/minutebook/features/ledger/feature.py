@@ -1,28 +1,32 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Answers, Event, Feature, Files, WebPages
 
 FEATURE = Feature(
     name="ledger",
     needs=("pages",),
     settings=".settings:LedgerSettings",
-    beside=".places:beside",
-    contract=".contract:ledger",
+    files=Files(beside=".places:beside"),
+    commands={"Decisions": {".cli": ("decide", "decisions", "accept", "ledger")}},
+    examples={"decide": "put a decision on the record"},
     operations=".operations:OPERATIONS",
-    on_move=".places:on_move",
-    on_open=".keys.approval_secret:pin_first",
-    on_connect=".keys.approval_secret:pin_secret",
     shows={
         "decision": ".operations:read_decision",
         "proposal": ".operations:read_decision",
     },
-    jobs=".repositories:jobs",
-    checks=".seam:checks",
-    texts=".search:DecisionSearch",
-    examples={"decide": "put a decision on the record"},
-    undo=".seam:undoing",
-    commands={"Decisions": {".cli": ("decide", "decisions", "accept", "ledger")}},
-    pages=".pages.register:PAGES",
     today=".seam:decided",
-    page_parts={"settings.rules": {"ledger/secret.html": ".pages.register:secret"}},
+    checks=".seam:checks",
+    contract=".contract:ledger",
+    answers=Answers(texts=".search:DecisionSearch"),
+    pages=WebPages(
+        own=".pages.register:PAGES",
+        parts={"settings.rules": {"ledger/secret.html": ".pages.register:secret"}},
+    ),
+    jobs=".repositories:jobs",
+    on={
+        Event.MOVE: ".places:on_move",
+        Event.OPEN: ".keys.approval_secret:pin_first",
+        Event.CONNECT: ".keys.approval_secret:pin_secret",
+    },
+    undo=".seam:undoing",
 )

@@ -45,18 +45,7 @@ def recalls(
             "What was asked lately is not known: it cannot be noted; `minutebook doctor` says why."
         )
         lines.append(none)
-    say([_shape(each) for each in page.recalls], lines or none, as_json)
-
-
-def _shape(recalled: RecalledQuestion) -> dict[str, object]:
-    entry = recalled.entry
-    names = ("at", "question", "actor", "client", "contract", "act", "session", "organization")
-    return {
-        **{name: getattr(entry, name) for name in names},
-        "got": [
-            {"kind": record.kind, "id": record.id, "score": score} for record, score in recalled.got
-        ],
-    }
+    say(page.recalls, lines or none, as_json)
 
 
 def _lines(recalled: RecalledQuestion) -> list[str]:

@@ -20,6 +20,7 @@ from minutebook.features.recall_log.rows import (
 )
 from minutebook.features.recall_log.settings import RecallLogSettings
 from minutebook.memory.access.visibility import View, seen_by, seen_in
+from minutebook.memory.maintenance.overview import Reset
 from minutebook.memory.search.relations import sentence_of
 from minutebook.record import policy
 from minutebook.record.caller import Caller
@@ -349,3 +350,16 @@ def _found(view: View, kind: Kind, ids: Collection[str]) -> Sequence[Record]:
 def _plain(text: str) -> str:
     """Return a text without the characters that a database cannot keep."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def note_answer(
+    app: App, caller: Caller, act: str, question: str, got: Sequence[tuple[Record, float]]
+) -> None:
+    """Note which records a question got, best first."""
+    app.get(RecallLog).note(caller, act, question, got)
+
+
+def removed(app: App, caller: Caller, organization: str) -> Reset:
+    """Remove the entries that the caller may read of an organization's log."""
+    app.get(RecallLog).clear(caller, organization)
+    return Reset(Counter())

@@ -1,11 +1,11 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Feature, WebPages
 
 FEATURE = Feature(
     name="screening",
-    operations=".operations:OPERATIONS",
-    undo=".seam:undoing",
     commands={"Look after it": {".cli": ("scan",)}},
-    page_parts={"health.findings": {"screening/found.html": ".seam:secrets"}},
+    operations=".operations:OPERATIONS",
+    pages=WebPages(parts={"health.findings": {"screening/found.html": ".secret_scan:secrets"}}),
+    undo=".secret_scan:undoing",
 )

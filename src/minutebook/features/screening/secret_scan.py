@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from minutebook.app import App
 from minutebook.memory.access.audit import AuditDraft
@@ -13,6 +14,7 @@ from minutebook.memory.screening.secrets import masked, shortened
 from minutebook.record import policy
 from minutebook.record.caller import Caller
 from minutebook.record.errors import MinutebookError, NotFound, Refused
+from minutebook.record.reason import Reason
 from minutebook.record.records import (
     CodeChunk,
     Decision,
@@ -29,6 +31,7 @@ from minutebook.record.records import (
     Turn,
 )
 from minutebook.record.trust.acts import MASK
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 from minutebook.store.sql.side_words import SideRow, SideWords, document_of
 
 
@@ -237,3 +240,14 @@ def _occurrence(organization: str, kind: Kind, id: str, found: FieldSecret) -> O
 
 def _why(error: MinutebookError) -> str:
     return f"it was left as it is: {error}"
+
+
+def secrets(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
+    """Return how many secrets are kept."""
+    count = sum(app.get(SecretScan).counts(caller).values())
+    return {"count": count} if count else None
+
+
+def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
+    """Say of masked records that their secrets are gone."""
+    return Undoing(Reason("the secret is gone")) if act.named.act == MASK else None

@@ -1,12 +1,12 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Event, Feature, Http, WebPages
 
 FEATURE = Feature(
     name="sign_in",
     needs=("pages",),
-    on_open=".settings:trust_issuer",
     settings=".settings:SignInSettings",
-    issuer=".signed_tokens:open_issuer",
-    pages=".way_in:PAGES",
+    pages=WebPages(own=".way_in:PAGES"),
+    http=Http(issuer=".signed_tokens:open_issuer"),
+    on={Event.OPEN: ".settings:trust_issuer"},
 )

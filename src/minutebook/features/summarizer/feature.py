@@ -1,5 +1,5 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Feature, ModelOpeners
 
-FEATURE = Feature(name="summarizer", summarizer=".extractive:summarize")
+FEATURE = Feature(name="summarizer", models=ModelOpeners(summarizer=".extractive:summarize"))

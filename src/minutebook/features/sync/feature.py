@@ -1,12 +1,12 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Feature, Files
 
 FEATURE = Feature(
     name="sync",
     needs=("ledger",),
+    files=Files(erased=".copies:CopiesOfRemotes"),
     tables=".rows:TABLES",
-    erased_copies=".copies:CopiesOfRemotes",
-    undo=".undoing:undoing",
     commands={"Take out and bring in": {".cli": ("sync",)}},
+    undo=".machines:undoing",
 )

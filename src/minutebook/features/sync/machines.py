@@ -47,8 +47,9 @@ from minutebook.record.errors import (
     StoreError,
 )
 from minutebook.record.json_lines import json_line
-from minutebook.record.reason import count_of, of_system
+from minutebook.record.reason import Reason, count_of, of_system
 from minutebook.record.records import Decision, Key, Kind
+from minutebook.record.trust.done_acts import DoneAct, Undoing
 from minutebook.record.trust.trail import ERASE
 from minutebook.record.writing.decision_drafts import is_erased_decision
 from minutebook.store.disk.atomic_file import replacing
@@ -561,3 +562,10 @@ def _erases_decision(entry: ChangeEntry) -> bool:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
+    """Say of a sync that the other machine's acts are taken back there."""
+    if act.named.act != ACT:
+        return None
+    return Undoing(Reason("take it back on the machine where it was done, then sync again"))

@@ -1,14 +1,14 @@
 """The register of this feature."""
 
-from minutebook.feature import Feature
+from minutebook.feature import Event, Feature, WebPages
 
 FEATURE = Feature(
     name="undo",
     tables=".rows:TABLES",
-    operations=".operations:OPERATIONS",
-    on_act=".images:keep",
-    jobs=".undo:jobs",
-    today=".today:last_acts",
     commands={"Begin": {".cli": ("undo",)}},
-    page_acts={"/undo/{name}": ".undo:take_back"},
+    operations=".operations:OPERATIONS",
+    today=".operations:acts_of_day",
+    pages=WebPages(acts={"/undo/{name}": ".undo:take_back"}),
+    jobs=".undo:jobs",
+    on={Event.ACT: ".images:keep"},
 )

@@ -1,14 +1,19 @@
 """Operations of undo: list acts, take one back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from minutebook.ask.operation import check_range, operation
+from minutebook.record import policy
 from minutebook.record.caller import Caller
+from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.record.filters import default_organization
+from minutebook.record.origin import as_name
+from minutebook.record.reason import Reason
 from minutebook.record.trust.done_acts import DoneAct
+from minutebook.record.trust.trail import UNDO
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -80,6 +85,33 @@ def _undo(app: "App") -> "Undo":
     from minutebook.features.undo.undo import Undo
 
     return app.get(Undo)
+
+
+MOST, AMONG = 5, 100
+"""Acts that are told of, and among which those that hold are looked for."""
+
+
+def acts_of_day(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
+    """Yield the last acts that the caller may take back."""
+    if not policy.may_audit(caller):
+        return
+    acts = [
+        each
+        for each in _undo(app).acts(caller, AMONG)
+        if span.holds(each.act.last.at) and each.taken_by is None and each.act.named.act != UNDO
+    ]
+    found = [listed(app, caller, each) for each in acts[:MOST]]
+    lines = [
+        DayLine(
+            Reason("{actor} {text}", actor=as_name(each.actor), text=each.text),
+            each.at,
+            act="" if each.obstacle else f"/undo/{each.number}",
+        )
+        for each in found
+    ]
+    if lines:
+        remedy = Reason("`minutebook undo` takes the last one back.")
+        yield DayPart(DayTopic.ACTS, (), lines, remedy)
 
 
 OPERATIONS = (last_acts, act_of, take_back)

@@ -1,6 +1,6 @@
 """Say why lines of code are as they are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -14,12 +14,12 @@ from minutebook.config.whereabouts import scope_of
 from minutebook.features.citations import operations as citing
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs, open_repository, reading_git, reason_of
-from minutebook.features.why.asked_lines import asked_lines
+from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commits import written_code
 from minutebook.features.why.line_history import history_of
 from minutebook.features.why.operations import commits_about, requests_before
-from minutebook.features.why.session_requests import Request
-from minutebook.features.why.telling import LineChange, Reason, in_order, read_history
+from minutebook.features.why.session_requests import Request, WrittenCode
+from minutebook.features.why.telling import LineChange, Rank, Reason, in_order, read_history
 from minutebook.record.errors import InvalidInput
 from minutebook.record.origin import as_name
 
@@ -56,39 +56,53 @@ def why(
     with opened_if_begun(options) as api:
         scope = scope_of(find_place(folder))
         texts = [] if api is None else api.run(citing.citing_texts, scope)
-        repository = open_repository(folder, "FILE")
-        blobs, cut = Blobs(repository), None
+        blobs = Blobs(open_repository(folder, "FILE"))
         with reading_git("FILE"):
             asked = asked_lines(blobs, folder, place)
-            root, path = str(Path(repository.workdir).resolve()), asked.lines.path
-            about = []
+            about = list[str]()
             if question and api is not None:
-                about = api.run(commits_about, question, root, path)
-            commits = [repository[sha].peel(pygit2.Commit) for sha in about[:limit]]
-            if not about:
-                history = history_of(blobs, repository.head.peel(pygit2.Commit), asked.lines)
-                commits, cut = read_history(history, limit)
-            names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
-            written = [written_code(repository, each, names) for each in commits]
+                root = str(Path(blobs.repository.workdir).resolve())
+                about = api.run(commits_about, question, root, asked.lines.path)
+            commits, written, cut = _commits(blobs, asked, about, limit)
         requests: list[Request | None] = [None] * len(commits)
         if commits and api is not None:
             requests = api.run(requests_before, written, scope)
-    changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
-    ranked = [(rank, each) for each in texts if (rank := asked.rank(each)) is not None]
-    changes = sorted(changes, key=lambda each: each.rank)[:limit]
-    reasons = in_order([*ranked, *((each.rank, each) for each in changes)])
-    if about:
-        places = {sha: place for place, sha in enumerate(about)}
-        reasons.sort(key=lambda each: places.get(each.id, len(places)))
+    changes = [LineChange.of(*each) for each in zip(commits, requests, strict=True)]
+    reasons = _ordered([(asked.rank(each), each) for each in texts], changes, about, limit)
     if cut is not None:
         if not reasons:
-            reason = reason_of(cut)
-            raise InvalidInput(
-                "FILE", "has a history that Git cannot read: {reason}", reason=reason
-            )
+            remedy = "has a history that Git cannot read: {reason}"
+            raise InvalidInput("FILE", remedy, reason=reason_of(cut))
         warn(f"Older commits cannot be read: {reason_of(cut)}")
     lines = [line for each in reasons for line in _lines(each)]
-    say(list(map(_shape, reasons)), lines or _NOTHING, as_json)
+    say(reasons, lines or _NOTHING, as_json)
+
+
+def _ordered(
+    texts: Sequence[tuple[Rank | None, CitingText]],
+    changes: Iterable[LineChange],
+    about: Sequence[str],
+    limit: int,
+) -> list[Reason]:
+    """Return the texts that have a rank and the most telling commits; those `about` a question first, in their order."""
+    best = sorted(changes, key=lambda each: each.rank)[:limit]
+    ranked: list[tuple[Rank, Reason]] = [(rank, each) for rank, each in texts if rank is not None]
+    reasons = in_order([*ranked, *((each.rank, each) for each in best)])
+    places = {sha: place for place, sha in enumerate(about)}
+    return sorted(reasons, key=lambda each: places.get(each.id, len(places)))
+
+
+def _commits(
+    blobs: Blobs, asked: AskedLines, about: Sequence[str], limit: int
+) -> tuple[list[pygit2.Commit], list[WrittenCode], Exception | None]:
+    """Return the commits with these ids, or else those of the lines, as Git and turns know them; and why older ones are not read."""
+    repository, cut = blobs.repository, None
+    commits = [repository[sha].peel(pygit2.Commit) for sha in about[:limit]]
+    if not about:
+        history = history_of(blobs, repository.head.peel(pygit2.Commit), asked.lines)
+        commits, cut = read_history(history, limit)
+    names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
+    return commits, [written_code(repository, each, names) for each in commits], cut
 
 
 def _lines(reason: Reason) -> Iterator[str]:
@@ -96,9 +110,9 @@ def _lines(reason: Reason) -> Iterator[str]:
         yield f"{reason.label} {style(reason.id, dim=True)}  ({reason.at:%Y-%m-%d})"
         yield f"    {body(reason.text.strip(), '    ')}"
         return
-    subject, _, rest = reason.commit.message.strip().partition("\n")
-    who = f"{reason.at:%Y-%m-%d}, {as_name(reason.commit.author.name)}"
-    yield f"commit {style(reason.commit.short_id, dim=True)}  {subject}  ({who})"
+    subject, _, rest = reason.text.strip().partition("\n")
+    who = f"{reason.at:%Y-%m-%d}, {as_name(reason.author)}"
+    yield f"commit {style(reason.short_id, dim=True)}  {subject}  ({who})"
     if rest.strip():
         yield f"    {body(rest.strip(), '    ')}"
     if reason.request is not None:
@@ -106,29 +120,6 @@ def _lines(reason: Reason) -> Iterator[str]:
         perhaps = "" if reason.request.is_certain else "perhaps "
         session = style(reason.request.session, dim=True)
         yield f"    {perhaps}asked for in session {session}: {asked}"
-
-
-def _shape(reason: Reason) -> dict[str, object]:
-    if isinstance(reason, CitingText):
-        return {
-            "kind": reason.kind,
-            "id": reason.id,
-            "text": reason.text,
-            "at": reason.at,
-            "binding": reason.is_binding,
-        }
-    request = reason.request
-    return {
-        "kind": "commit",
-        "id": reason.id,
-        "text": reason.commit.message,
-        "at": reason.at,
-        "author": reason.commit.author.name,
-        "session": request and request.session,
-        "turn": request and request.turn,
-        "prompt": request and request.prompt,
-        "certain": request and request.is_certain,
-    }
 
 
 COMMANDS = (why,)

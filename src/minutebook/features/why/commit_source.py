@@ -1,6 +1,6 @@
 """The commits of projects as a source of answers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from minutebook.app import App
@@ -57,13 +57,18 @@ class CommitSource:
             own = {e.id for e in projects if e.repository in scope.shown or e.path == root}
             views = [view.narrowed(project=each) for view in views for each in sorted(own)]
         best = self._app.get(CommitSearch).best(caller, views, query, COMPARED)
-        found: dict[object, Ranked] = {}
-        for each in (*self._app.get(PlaceReasons).reasons(caller, query), *best):
-            record = each.record
-            if not selection.is_timely(record):
-                continue
-            if not isinstance(record, ProjectCommit):
-                found.setdefault(record.key, each)
-            elif record.project in own and says_something(record, query):
-                found.setdefault(record.sha, each)
-        return list(found.values())[:limit]
+        reasons = self._app.get(PlaceReasons).reasons(caller, query)
+        timely = (each for each in (*reasons, *best) if selection.is_timely(each.record))
+        return _once(timely, own, query)[:limit]
+
+
+def _once(ranked: "Iterable[Ranked]", own: Collection[str], query: str) -> "list[Ranked]":
+    """Return each record once, of commits those of some projects that say something of the question."""
+    found: dict[object, Ranked] = {}
+    for each in ranked:
+        record = each.record
+        if not isinstance(record, ProjectCommit):
+            found.setdefault(record.key, each)
+        elif record.project in own and says_something(record, query):
+            found.setdefault(record.sha, each)
+    return list(found.values())

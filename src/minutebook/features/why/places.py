@@ -125,13 +125,14 @@ class PlaceReasons:
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
         written = [written_code(repository, each, names) for each in commits]
         requests = requests_of(self._app.infrastructure.records, caller, written) if commits else []
-        changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
+        changes = [LineChange.of(*each) for each in zip(commits, requests, strict=True)]
         view = self._app.infrastructure.records.seen_in(project.organization, caller)
         yield from self._citing(view, asked, names)
         for change in sorted(changes, key=lambda each: each.rank)[:COMMITS]:
             # To read a commit of many files takes long; it may be kept.
-            kept = view.get(ProjectCommit, id_of(project, change.commit.id))
-            record = kept or record_of(change.commit, project, None)
+            commit = repository[change.id].peel(pygit2.Commit)
+            kept = view.get(ProjectCommit, id_of(project, commit.id))
+            record = kept or record_of(commit, project, None)
             yield _ranked(record, shown(record))
             if change.request is not None and change.request.is_certain:
                 turn = view.get(Turn, change.request.turn)

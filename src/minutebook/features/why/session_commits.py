@@ -22,6 +22,8 @@ from minutebook.record.errors import InvalidInput
 if TYPE_CHECKING:
     import pygit2
 
+    from minutebook.features.why.telling import LineChange
+
 _TITLE = 100
 
 
@@ -49,15 +51,8 @@ def _tell_session(options: dict[str, str], typed: Mapping[str, Any]) -> None:
     if found is None:
         say([], "No session is known in which this commit was written.", typed["as_json"])
         return
-    shape = {
-        "name": found.session,
-        "turn": found.turn,
-        "at": found.at,
-        "prompt": found.prompt,
-        "certain": found.is_certain,
-    }
     line = f"{_perhaps(found)}{found.at:%Y-%m-%d %H:%M}  {style(found.session, dim=True)}  {short(found.prompt, _TITLE)}"
-    say([shape], [line], typed["as_json"])
+    say([found], line, typed["as_json"])
 
 
 def _list_commits(options: dict[str, str], typed: Mapping[str, Any]) -> None:
@@ -65,6 +60,7 @@ def _list_commits(options: dict[str, str], typed: Mapping[str, Any]) -> None:
     if typed["name"] is None:
         raise InvalidInput("SESSION", "must be named with --commits")
     from minutebook.features.citations.trees import open_repository, reading_git
+    from minutebook.features.why.telling import LineChange
 
     repository = open_repository(Path(), "--commits")
     with opened(options) as api:
@@ -79,31 +75,22 @@ def _list_commits(options: dict[str, str], typed: Mapping[str, Any]) -> None:
             written = [_written(repository, each) for each in commits]
         requests = api.run(requests_before, written, scope) if written else []
     made = [
-        (commit, request)
+        LineChange.of(commit, request)
         for commit, request in zip(commits, requests, strict=True)
         if request is not None and request.session == name
     ]
-    shape = [
-        {
-            "id": str(each.id),
-            "text": each.message,
-            "at": instant_of(each),
-            "certain": request.is_certain,
-        }
-        for each, request in made
-    ]
-    lines = [f"{_perhaps(request)}{_headline(each)}" for each, request in made]
     nothing = "No commit of this folder's repository is known to be made in this session."
-    say(shape, lines or nothing, typed["as_json"])
+    say(made, [_line(each) for each in made] or nothing, typed["as_json"])
 
 
-def _perhaps(request: Request) -> str:
-    return "" if request.is_certain else "perhaps  "
+def _perhaps(request: Request | None) -> str:
+    return "" if request is None or request.is_certain else "perhaps  "
 
 
-def _headline(commit: "pygit2.Commit") -> str:
-    subject = commit.message.strip().partition("\n")[0]
-    return f"{instant_of(commit):%Y-%m-%d %H:%M}  {style(commit.short_id, dim=True)}  {subject}"
+def _line(made: "LineChange") -> str:
+    subject = made.text.strip().partition("\n")[0]
+    at, id = f"{made.at:%Y-%m-%d %H:%M}", style(made.short_id, dim=True)
+    return f"{_perhaps(made.request)}{at}  {id}  {subject}"
 
 
 def _between(

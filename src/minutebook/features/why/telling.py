@@ -7,12 +7,14 @@ from datetime import datetime
 from enum import IntEnum
 from itertools import islice
 from pathlib import Path
+from typing import Self
 
 import pygit2
 
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import UNREADABLE
 from minutebook.features.why.session_requests import Request, instant_of
+from minutebook.record.records import Kind
 
 LOOKED_AT = 30
 """Commits among which those are chosen that tell a reason."""
@@ -46,25 +48,26 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A commit that changed the lines, and the request before it, None where no session of then is kept."""
+    """A commit, its message as `text`, and the request before it, None where no session of then is kept."""
 
-    commit: pygit2.Commit
+    kind: Kind
+    id: str
+    short_id: str
+    at: datetime
+    author: str
+    text: str
     request: Request | None
 
-    @property
-    def id(self) -> str:
-        """The id of the commit."""
-        return str(self.commit.id)
-
-    @property
-    def at(self) -> datetime:
-        """The instant of the commit."""
-        return instant_of(self.commit)
+    @classmethod
+    def of(cls, commit: pygit2.Commit, request: Request | None) -> Self:
+        """Return a commit as Git has it, with the request before it."""
+        named, author = (str(commit.id), commit.short_id), commit.author.name
+        return cls(Kind.COMMIT, *named, instant_of(commit), author, commit.message, request)
 
     @property
     def rank(self) -> Rank:
         """The place by the commit's message and the request, if that is no guess."""
-        rank = rank_of(self.commit.message)
+        rank = rank_of(self.text)
         request = self.request
         if request is None or not request.is_certain or not _says_much(request.prompt):
             return rank

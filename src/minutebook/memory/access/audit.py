@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from types import MappingProxyType
 from typing import Protocol
 
-from minutebook.feature import loaded
+from minutebook.feature import Event, heard
 from minutebook.memory.access.visibility import Clock, seen_by, seen_in
 from minutebook.memory.screening.secrets import masked
 from minutebook.record import policy
@@ -55,8 +55,8 @@ class ErasedCopies(Protocol):
 
 
 def forget_erased(store: Tended, records: Sequence[Key]) -> None:
-    """Remove what features keep of records that are about to be erased, in their transaction."""
-    for forget in loaded("on_erase"):
+    """Remove the rows of features about records that are being erased, in the transaction."""
+    for forget in heard(Event.ERASE):
         forget(store, records)
     ids = defaultdict[str, set[str]](set)
     for organization, _, id in records:
@@ -509,7 +509,7 @@ class Trail:
             if entry.act in FINAL - {trail.ERASE}:
                 changed_ids = {each.id for each in changes}
                 SideWords(self._store.database).forget(audit.organization, changed_ids)
-            for note in loaded("on_act"):
+            for note in heard(Event.ACT):
                 note(self._store, entry, changes, audit.noted)
 
     def _changes(self, audit: AuditDraft, organization: str, begun: int) -> list[Change]:

@@ -75,7 +75,7 @@ class Summarizers:
             else:
                 return _made(draft, model.name, failed)
         # Its patterns take a tenth of a second to compile, which most processes have no use for.
-        for summarize in loaded("summarizer"):
+        for summarize in loaded("models.summarizer"):
             return _made(summarize(read, count), BUILT_IN, failed)
         raise Unanswered("; ".join(failed) or "no summarizer is installed")
 

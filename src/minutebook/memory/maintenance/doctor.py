@@ -19,11 +19,12 @@ from minutebook.store.protocol import Tended
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault and its remedy; `is_damage` if the database itself cannot be read."""
+    """A fault and its remedy, or a fact without `is_fault`; `is_damage` if the database itself cannot be read."""
 
     finding: str
     remedy: str
     is_damage: bool = False
+    is_fault: bool = True
 
 
 ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at once"
@@ -47,8 +48,8 @@ class Doctor:
         embedding: Embedding,
         mentions: Mentions,
         checks: Iterable[Check] = (),
-        repairs: Iterable[Callable[[Caller], None]] = (),
         *,
+        repair: Callable[[Caller], object] = lambda caller: None,
         home: Path,
         failing: Callable[[], Iterable[JobRun]] = tuple,
     ) -> None:
@@ -56,7 +57,7 @@ class Doctor:
         self._trail = trail
         self._embedding = embedding
         self._mentions = mentions
-        self._repairs = tuple(repairs)
+        self._repair = repair
         self._failing = failing
         self._checks = (
             Check("The store", lambda: _of_store(store)),
@@ -79,8 +80,7 @@ class Doctor:
         """
         self._store.upkeep.rebuild()
         self._mentions.rebuild()
-        for repair in self._repairs:
-            repair(caller)
+        self._repair(caller)
         home = default_organization(caller)
         self._trail.log(caller, home, "rebuild", Kind.HEAD, [EVERYTHING])
 

@@ -1,7 +1,8 @@
 """How much is kept, and forgetting all of it."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
 from minutebook.memory.access.audit import EVERYTHING, AuditDraft
@@ -9,13 +10,29 @@ from minutebook.memory.access.visibility import View
 from minutebook.memory.embeddings import IN_ORDER
 from minutebook.memory.infrastructure import Infrastructure
 from minutebook.memory.knowledge.supersession import Supersession
-from minutebook.memory.reset import Removal, Reset
 from minutebook.record import policy
 from minutebook.record.caller import Caller
 from minutebook.record.filters import MemoryQuery
 from minutebook.record.origin import answers_for
 from minutebook.record.policy import Policy
 from minutebook.record.records import CLASSES, SYSTEM_ORGANIZATION, Entity, Kind, Memory, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The records that a reset removed, by kind, and those it left: locked, or not the caller's to remove."""
+
+    deleted: Counter[Kind]
+    kept_locked: int = 0
+    kept_others: int = 0
+
+    def __add__(self, other: "Reset") -> "Reset":
+        """Return the sum of both."""
+        return Reset(
+            self.deleted + other.deleted,
+            self.kept_locked + other.kept_locked,
+            self.kept_others + other.kept_others,
+        )
 
 
 class Overview:
@@ -25,13 +42,13 @@ class Overview:
         self,
         infrastructure: Infrastructure,
         supersession: Supersession,
-        removals: Iterable[Removal] = (),
+        reset_features: Callable[[Caller, str], Iterable[Reset]],
     ) -> None:
         self._embeddings = infrastructure.embeddings
         self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._supersession = supersession
-        self._removals = tuple(removals)
+        self._reset_features = reset_features
         self._rules = infrastructure.rules
 
     def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
@@ -76,8 +93,7 @@ class Overview:
         for view in self._store.seen_by(caller):
             if view.organization != SYSTEM_ORGANIZATION:
                 done += self._reset(caller, view)
-                for removed in self._removals:
-                    done += removed(caller, view.organization)
+                done = sum(self._reset_features(caller, view.organization), done)
         return done
 
     def _reset(self, caller: Caller, view: View) -> Reset:

@@ -51,4 +51,4 @@ def is_told_last(notes: Notes) -> bool:
 @cache
 def note_names() -> Sequence[str]:
     """Return the names of the fields that features add to hits."""
-    return [name for each in features() for name in each.on_hits]
+    return [name for each in features() for name in each.answers.notes]

@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 _Context = ServerRequestContext[Any, Any]
 _Page = types.PaginatedRequestParams | None
+_Prompt = types.GetPromptRequestParams
 
 
 class Resources:
@@ -144,15 +145,12 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
             ]
         )
 
-    async def get_prompt(
-        context: _Context, params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
+    async def get_prompt(context: _Context, params: _Prompt) -> types.GetPromptResult:
         contract = next((each for each in contracts if params.name in each.prompts), None)
         if contract is None:
             known = ", ".join(name for each in contracts for name in each.prompts)
-            raise MCPError(
-                types.INVALID_PARAMS, f"Unknown prompt: {params.name}; there are: {known}"
-            )
+            said = f"Unknown prompt: {params.name}; there are: {known}"
+            raise MCPError(types.INVALID_PARAMS, said)
         try:
             written = contract.prompt(params.name, params.arguments or {})
         except InvalidInput as error:
@@ -168,7 +166,7 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
         )
 
     server.add_request_handler("prompts/list", types.PaginatedRequestParams, list_prompts)
-    server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
+    server.add_request_handler("prompts/get", _Prompt, get_prompt)
 
 
 async def _run(dispatcher: Dispatcher, job: CallJob[T]) -> T:

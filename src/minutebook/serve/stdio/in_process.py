@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from minutebook.app import App
 from minutebook.config import Settings, load
-from minutebook.feature import loaded
+from minutebook.feature import Event
 from minutebook.record.caller import Caller, in_call
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.announced import safe
@@ -112,8 +112,7 @@ def connection_server(
 
     def open_app() -> App:
         app = loader()
-        for connected in loaded("on_connect"):
-            connected(app, caller, folder)
+        app.tell(Event.CONNECT, caller, folder)
         return app
 
     whereabouts = Whereabouts(settings, caller, folder)

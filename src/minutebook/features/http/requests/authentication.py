@@ -37,7 +37,7 @@ class Authenticator:
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
         self._settings = settings
         self._open_app = open_app
-        issuers = (make(settings) for make in loaded("issuer"))
+        issuers = (make(settings) for make in loaded("http.issuer"))
         self.issuer: TokenIssuer | None = next((each for each in issuers if each), None)
 
     def is_required(self) -> bool:

@@ -9,7 +9,7 @@ from minutebook.features.ledger.git.errors import translate_errors
 from minutebook.features.ledger.git.objects import Commit, Objects, common_folder
 from minutebook.features.ledger.git.proofs import is_proved, signers
 from minutebook.features.ledger.git.repository import Repository
-from minutebook.features.ledger.git.trees import decisions_in, differences, stamped
+from minutebook.features.ledger.git.trees import Layout, decisions_in, differences, stamped
 from minutebook.features.ledger.lineage import Rule, Violation, violations_between
 from minutebook.record.errors import LedgerBroken, LedgerDamaged, LedgerError
 from minutebook.record.reason import Reason
@@ -107,6 +107,25 @@ def news(
         return _between(repository, repository.objects(opened), first, last, key)
 
 
+def _made(
+    layout: Layout, objects: Objects, commit: Commit, wrong: set[Violation]
+) -> list[dict[str, tuple[Decision | None, Decision]]]:
+    """Return for each parent of a commit the decisions that differ, before and after; add the violations to `wrong`.
+
+    What a merge has from one of its parents was brought by the commit before.
+    """
+    parents = [objects.commit(parent).tree for parent in commit.parents]
+    trees: list[pygit2.Oid | None] = [*parents] or [None]
+    made: list[dict[str, tuple[Decision | None, Decision]]] = []
+    for tree in trees:
+        made.append({})
+        for _, before, after in differences(layout, objects, tree, commit.tree):
+            wrong.update(_wrong(before, after))
+            if isinstance(after, Decision):
+                made[-1][after.id] = (before if isinstance(before, Decision) else None, after)
+    return made
+
+
 def _between(
     repository: Repository,
     objects: Objects,
@@ -122,16 +141,7 @@ def _between(
     if not is_continued:
         raise _rewritten(repository, str(first))
     for commit in commits:
-        parents = [objects.commit(parent).tree for parent in commit.parents]
-        trees: list[pygit2.Oid | None] = [*parents] or [None]
-        # What a merge has from one of its parents was brought by the commit before.
-        made: list[dict[str, tuple[Decision | None, Decision]]] = []
-        for tree in trees:
-            made.append({})
-            for _, before, after in differences(layout, objects, tree, commit.tree):
-                found.update(_wrong(before, after))
-                if isinstance(after, Decision):
-                    made[-1][after.id] = (before if isinstance(before, Decision) else None, after)
+        made = _made(layout, objects, commit, found)
         own = set.intersection(*(set(each) for each in made))
         by = _commission(commit, layout.organization, [made[0][id][1] for id in own], key)
         for id in own:

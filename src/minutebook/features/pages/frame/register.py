@@ -1,4 +1,4 @@
-"""The additions of features to the pages, from the registers `pages`, `page_parts` and `page_acts`."""
+"""The additions of features to the pages, from the register `pages`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -26,14 +26,14 @@ Shown = tuple[str, Mapping[str, Any]]
 @cache
 def registered() -> Sequence[Pages]:
     """Return the additions of each feature."""
-    return tuple(loaded("pages"))
+    return tuple(loaded("pages.own"))
 
 
 @cache
 def views() -> Sequence[Views]:
     """Return all views."""
     return (
-        {("GET", "/"): ("begin", _begin)},
+        {("GET", "/"): ("begin", _begin), ("GET", "/more"): ("more", _more)},
         *(v for each in registered() for v in each.views),
         _acts(),
     )
@@ -49,13 +49,13 @@ def menu() -> Sequence[MenuEntry]:
     return [each for each in _entries() if each.group is None]
 
 
-def more(visit: Visit) -> Mapping[Later, Sequence[MenuEntry]]:
-    """Return the entries of the page *More* by group, in order: of pages on which there is something."""
+def _more(visit: Visit) -> Page:
+    """List the entries of the page *More* by group, in order: of pages on which there is something."""
     groups: dict[Later, list[MenuEntry]] = {}
     for each in _entries():
         if each.group is not None and (each.holds is None or each.holds(visit)):
             groups.setdefault(each.group, []).append(each)
-    return groups
+    return Page("more.html", {"groups": groups})
 
 
 def is_under_more(path: str) -> bool:
@@ -83,7 +83,7 @@ def _parts(place: str) -> Sequence[tuple[str, Any]]:
     return tuple(
         (template, feature.load(name) if name else lambda *_: {})
         for feature in features()
-        for template, name in feature.page_parts.get(place, {}).items()
+        for template, name in feature.pages.parts.get(place, {}).items()
     )
 
 
@@ -92,7 +92,7 @@ def _acts() -> Views:
     return {
         ("POST", path): (name.partition(":")[2].replace("_", " "), _view(feature.load(name)))
         for feature in features()
-        for path, name in feature.page_acts.items()
+        for path, name in feature.pages.acts.items()
     }
 
 

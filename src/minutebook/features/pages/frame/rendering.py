@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePath
 
@@ -58,6 +58,13 @@ def trouble_page(trouble: Trouble, frame: Frame, headers: Mapping[str, str] = {}
     return response
 
 
+_OF_MARKUP: Sequence[Callable[..., object]] = (
+    *(markup.markdown, markup.marked, markup.with_commands, markup.percent),
+    *(markup.moment, markup.day, markup.clock, markup.weekday, markup.age, markup.lasted),
+)
+"""The filters of templates that have their functions' names."""
+
+
 @cache
 def environment() -> Environment:
     """Return the environment that finds and renders the templates: everything is escaped but markup."""
@@ -83,18 +90,9 @@ def environment() -> Environment:
         said=said,
     )
     made.filters.update(
-        markdown=markup.markdown,
-        moment=markup.moment,
+        {each.__name__: each for each in _OF_MARKUP},
         number=catalogue.numeral,
         word=word,
-        day=markup.day,
-        clock=markup.clock,
-        weekday=markup.weekday,
-        age=markup.age,
-        lasted=markup.lasted,
-        percent=markup.percent,
-        marked=markup.marked,
-        with_commands=markup.with_commands,
         name=records.name_of,
         address=records.address_of,
         written=records.written_at,

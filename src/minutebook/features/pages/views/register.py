@@ -16,7 +16,6 @@ from minutebook.features.pages.views import (
     graph,
     health,
     memories,
-    more,
     sessions,
     settings,
     today,
@@ -38,7 +37,6 @@ PAGES = Pages(
         activity.VIEWS,
         health.VIEWS,
         settings.VIEWS,
-        more.VIEWS,
     ),
     menu=(
         MenuEntry(0, "/today", later("Today")),

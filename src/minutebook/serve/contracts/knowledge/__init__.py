@@ -13,7 +13,7 @@ from minutebook.serve.contracts.resources import ResourceHandlers
 
 def operations() -> Mapping[str, Operation]:
     """Return the operations by the names of their tools, those of features too."""
-    return ChainMap(dict(OPERATIONS), *loaded("tools"))
+    return ChainMap(dict(OPERATIONS), *loaded("knowledge.tools"))
 
 
 @cache
@@ -22,7 +22,7 @@ def knowledge() -> Contract:
 
     Without a feature that answers tools or gives a prompt its records, those are left out.
     """
-    handlers = ResourceHandlers(prompts=ChainMap({}, *loaded("prompts")))
+    handlers = ResourceHandlers(prompts=ChainMap({}, *loaded("knowledge.prompts")))
     whole = Contract(__name__, operations(), word, handlers=handlers)
     if whole.tools.keys() <= operations().keys():
         return whole

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.app import App
-from minutebook.feature import loaded
+from minutebook.feature import Event
 from minutebook.memory.access.provenance import attribute
 from minutebook.memory.knowledge.similar import resembling
 from minutebook.memory.search.combined import Ranked, Ranking
@@ -130,11 +130,7 @@ def recall(
     weights = _weights(vector_weight, bm25_weight, ppr_weight)
     sources = [*(app.recall_sources if include_memories else ()), *[Source.CODE] * include_code]
     ranking = app.combined.recall(
-        caller,
-        query,
-        limit,
-        weights,
-        sources,
+        *(caller, query, limit, weights, sources),
         tokens=app.recall_tokens,
         project=project_id,
         language=language,
@@ -228,8 +224,7 @@ def get_status(app: App, caller: Caller) -> Shape:
     """Tell how the server is."""
     counts = app.overview.counts(caller, (Kind.MEMORY, Kind.ENTITY, Kind.CHUNK))
     model, cache = app.embedding.model, app.embedding.cache_stats
-    for noting in loaded("on_status"):
-        noting(app, caller)
+    app.tell(Event.STATUS, caller)
     return {
         "version": VERSION,
         "status": "healthy" if app.embedding.state == "ready" else "degraded",
