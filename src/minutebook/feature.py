@@ -70,7 +70,7 @@ class Files(NamedTuple):
 
 
 class ModelOpeners(NamedTuple):
-    """ModelOpeners that a feature opens."""
+    """Models that a feature opens."""
 
     embedders: Mapping[str, str] = MappingProxyType({})
     """Embedders, by the value of the setting `embedder`: functions from Settings to an Embedding; "" is any other value."""
