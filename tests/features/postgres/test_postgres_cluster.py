@@ -228,10 +228,6 @@ SEVERAL = {
     ("memory/access/audit.py", "audited"): "an act on a token: the system's and the token's own",
     ("memory/access/audit.py", "audited_batch"): "many memories in one call",
     ("memory/access/audit.py", "_append_refusals"): "refused acts",
-    (
-        "memory/access/visibility.py",
-        "transaction",
-    ): "what services have of the store: theirs are listed here",
     ("features/archives/archives.py", "_read"): "an import is taken in at once or not at all",
     ("features/archives/archives.py", "_write"): "an export's entries",
     ("features/archives/copies/backups.py", "make"): "a copy of a file; a server's store has none",
