@@ -7,7 +7,7 @@ from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, style
 from minutebook.cli.terminal import as_json, headline, identity
 from minutebook.features.recall_log import operations
-from minutebook.features.recall_log.operations import RecalledQuestion
+from minutebook.features.recall_log.rows import ShownRecall
 from minutebook.record.origin import as_name
 from minutebook.record.records import TextRecord
 
@@ -48,7 +48,7 @@ def recalls(
     say(page.recalls, lines or none, as_json)
 
 
-def _lines(recalled: RecalledQuestion) -> list[str]:
+def _lines(recalled: ShownRecall) -> list[str]:
     entry = recalled.entry
     through = " ".join(part for part in (entry.client, entry.contract, entry.act) if part)
     session = f"  {style(entry.session, dim=True)}" if entry.session else ""

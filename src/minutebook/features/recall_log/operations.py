@@ -4,27 +4,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minutebook.ask.operation import check_range, operation
-from minutebook.features.recall_log.rows import LoggedRecall
+from minutebook.features.recall_log.rows import ShownRecall
 from minutebook.record.caller import Caller
-from minutebook.record.records import Record
 
 if TYPE_CHECKING:
     from minutebook.app import App
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledQuestion:
-    """A question that is in the log, and the records that it got, each with its score."""
-
-    entry: LoggedRecall
-    got: list[tuple[Record, float]]
-
-
-@dataclass(frozen=True, slots=True)
 class RecallPage:
     """Part of the log of questions, whether it is kept at all, and whether all that was asked could be noted."""
 
-    recalls: list[RecalledQuestion]
+    recalls: list[ShownRecall]
     is_off: bool
     is_whole: bool
 
@@ -53,11 +44,7 @@ def recalls(
         limit=limit,
         offset=offset,
     )
-    return RecallPage(
-        [RecalledQuestion(each.entry, each.got) for each in found],
-        log.mode == "off",
-        log.is_whole(),
-    )
+    return RecallPage(found, log.mode == "off", log.is_whole())
 
 
 OPERATIONS = (recalls,)

@@ -16,6 +16,7 @@ from minutebook.features.recall_log.rows import (
     RecallCount,
     RecallQuery,
     RecallRows,
+    ShownRecall,
     asker_of,
 )
 from minutebook.features.recall_log.settings import RecallLogSettings
@@ -66,14 +67,6 @@ MOST_KEPT = 100_000
 
 PRUNED_EVERY = 500
 """Entries of an organization between two looks for what is too old or too much."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRecall:
-    """An entry, and those of its records that the reader may see, best first, with their scores."""
-
-    entry: LoggedRecall
-    got: list[tuple[Record, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +198,7 @@ class RecallLog:
         found.sort(key=lambda each: (each.at, each.id), reverse=True)
         page = found[offset : offset + limit]
         records = self._records(caller, page)
-        return [
-            ShownRecall(
-                entry,
-                [
-                    (records[key], got.score)
-                    for got in entry.got
-                    if (key := (entry.organization, got.kind, got.id)) in records
-                ],
-            )
-            for entry in page
-        ]
+        return [_shown(each, records) for each in page]
 
     def uses(self, caller: Caller, record: Record) -> Uses:
         """Count the recalls of a record that the caller may see, as far as the caller may read of them."""
@@ -363,3 +346,10 @@ def removed(app: App, caller: Caller, organization: str) -> Reset:
     """Remove the entries that the caller may read of an organization's log."""
     app.get(RecallLog).clear(caller, organization)
     return Reset(Counter())
+
+
+def _shown(entry: LoggedRecall, records: dict[Key, Record]) -> ShownRecall:
+    """Return an entry as a reader of these records may know it: it names no others."""
+    got = [each for each in entry.got if (entry.organization, each.kind, each.id) in records]
+    seen = [(records[entry.organization, each.kind, each.id], each.score) for each in got]
+    return ShownRecall(replace(entry, got=tuple(got)), seen)

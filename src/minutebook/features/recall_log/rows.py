@@ -9,7 +9,7 @@ from typing import Any
 
 from minutebook.record.caller import Caller
 from minutebook.record.day import DaySpan
-from minutebook.record.records import Key, Kind
+from minutebook.record.records import Key, Kind, Record
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.side_tables import SideTable, SideTables
@@ -45,6 +45,14 @@ class LoggedRecall:
     session: str
     question: str | None
     got: tuple[Got, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRecall:
+    """An entry with those of its records that the reader may see, best first, and their scores."""
+
+    entry: LoggedRecall
+    got: list[tuple[Record, float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.features.recall_log.recall_log import RecallLog, ShownRecall
+from minutebook.features.recall_log.recall_log import RecallLog
+from minutebook.features.recall_log.rows import ShownRecall
 from minutebook.record.caller import Caller, anywhere
 from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.record.reason import Reason, counted
