@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.ask.operation import ANY, MOST, check_filled, check_page, check_range, operation
-from minutebook.memory.access.provenance import Written, written
+from minutebook.memory.access.provenance import Written, marks_in, written
 from minutebook.record import policy
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import Conflict, InvalidInput
@@ -193,10 +193,7 @@ class Hit:
     @property
     def reads_as_instructions(self) -> tuple[str, ...]:
         """The ways in which its text reads as orders to a model: data, to be obeyed by nobody."""
-        # Imported here: most commands beside the daemon need no tables of screening.
-        from minutebook.memory.screening.instructions import marks_of
-
-        return tuple(marks_of(self.record.text))
+        return tuple(marks_in(self.record.text))
 
 
 @operation("knowledge")

@@ -103,6 +103,7 @@ def settings_with(**values: Any) -> Settings:
     return made
 
 
+@cache
 def hidden_settings() -> frozenset[str]:
     """Return the names of secret settings, which are shown nowhere."""
     return frozenset(each.name for each in fields(all_settings()) if each.metadata["is_secret"])

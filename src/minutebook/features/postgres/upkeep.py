@@ -20,11 +20,11 @@ class PostgresUpkeep(Upkeep):
         super().__init__(connections, receives=receives)
         self._folder = folder
         self._connections = connections
-        self._wants_warmth = False
+        self._is_to_warm_up = False
 
     def warm_up(self) -> None:
         """Read this machine's large indices in the background."""
-        self._wants_warmth = True
+        self._is_to_warm_up = True
         self._housekeeper.want()
 
     def _prepare(self, want: Callable[[], None]) -> None:
@@ -84,8 +84,8 @@ class PostgresUpkeep(Upkeep):
     def _keep_house(self) -> None:
         if not self.is_open:
             return
-        if self._wants_warmth:
-            self._wants_warmth = False
+        if self._is_to_warm_up:
+            self._is_to_warm_up = False
             self.indices.warm()
         self.indices.save()
         if self._analysis.advance():

@@ -67,7 +67,7 @@ def why(
         requests: list[Request | None] = [None] * len(commits)
         if commits and api is not None:
             requests = api.run(requests_before, written, scope)
-    changes = [LineChange.of(*each) for each in zip(commits, requests, strict=True)]
+    changes = [LineChange.from_commit(*each) for each in zip(commits, requests, strict=True)]
     reasons = _ordered([(asked.rank(each), each) for each in texts], changes, about, limit)
     if cut is not None:
         if not reasons:

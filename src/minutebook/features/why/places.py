@@ -125,7 +125,7 @@ class PlaceReasons:
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
         written = [written_code(repository, each, names) for each in commits]
         requests = requests_of(self._app.infrastructure.records, caller, written) if commits else []
-        changes = [LineChange.of(*each) for each in zip(commits, requests, strict=True)]
+        changes = [LineChange.from_commit(*each) for each in zip(commits, requests, strict=True)]
         view = self._app.infrastructure.records.seen_in(project.organization, caller)
         yield from self._citing(view, asked, names)
         for change in sorted(changes, key=lambda each: each.rank)[:COMMITS]:

@@ -75,7 +75,7 @@ def _list_commits(options: dict[str, str], typed: Mapping[str, Any]) -> None:
             written = [_written(repository, each) for each in commits]
         requests = api.run(requests_before, written, scope) if written else []
     made = [
-        LineChange.of(commit, request)
+        LineChange.from_commit(commit, request)
         for commit, request in zip(commits, requests, strict=True)
         if request is not None and request.session == name
     ]

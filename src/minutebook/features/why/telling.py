@@ -59,7 +59,7 @@ class LineChange:
     request: Request | None
 
     @classmethod
-    def of(cls, commit: pygit2.Commit, request: Request | None) -> Self:
+    def from_commit(cls, commit: pygit2.Commit, request: Request | None) -> Self:
         """Return a commit as Git has it, with the request before it."""
         named, author = (str(commit.id), commit.short_id), commit.author.name
         return cls(Kind.COMMIT, *named, instant_of(commit), author, commit.message, request)

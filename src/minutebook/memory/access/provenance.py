@@ -90,11 +90,12 @@ def written(record: TextRecord) -> Written | None:
 
 def mark_of(record: TextRecord) -> dict[str, Any]:
     """Return the field that says in which ways a record reads as instructions; none if it does not."""
-    marks = _marks_of(record.text)
+    marks = marks_in(record.text)
     return {"reads_as_instructions": marks} if marks else {}
 
 
-def _marks_of(text: str) -> Sequence[str]:
+def marks_in(text: str) -> Sequence[str]:
+    """Return the ways in which a text reads as instructions."""
     # Imported here: most commands beside the daemon need no tables of screening.
     from minutebook.memory.screening.instructions import marks_of
 
@@ -119,7 +120,7 @@ def _phrase(record: TextRecord, when: str, trust: str) -> str:
     author, client = known.get("author", ""), known.get("client", "")
     by = f"{author} through {client}" if client not in ("", author) else author
     phrase = ", ".join(filter(None, (by, when, trust, record.id)))
-    marks = dict.fromkeys((*_marks_of(record.text), *_marks_of(by)))
+    marks = dict.fromkeys((*marks_in(record.text), *marks_in(by)))
     return f"{phrase}; reads as instructions: {' and '.join(marks)}" if marks else phrase
 
 

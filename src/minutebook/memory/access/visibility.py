@@ -361,6 +361,7 @@ class Records:
 
     def __init__(self, store: Tended) -> None:
         self._store = store
+        # Writing is the store's own: nothing stands between a service and it.
         self.transaction, self.put, self.delete = store.transaction, store.put, store.delete
 
     def seen_by(self, caller: Caller) -> Seen:
@@ -458,8 +459,6 @@ class Records:
     def one_moment(self) -> AbstractContextManager[None]:
         """Have all that this thread reads be of one moment, but for what it writes: see `Database.one_moment`."""
         return self._store.database.one_moment()
-
-    # Writing
 
     def scrub(self) -> list[str]:
         """Leave no byte of removed records in the store's files: see `Upkeep.scrub`."""

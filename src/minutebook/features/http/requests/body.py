@@ -154,7 +154,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that first yields a body that was read already."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
+    async def receive_again() -> Message:
         return first.pop() if first else await receive()
 
-    return again
+    return receive_again
