@@ -12,7 +12,7 @@ from minutebook.cli.opening import opened, opened_here, settings_of
 from minutebook.cli.printing import say, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.config import Settings
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.errors import InvalidInput, StoreDamaged
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind
@@ -41,7 +41,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     settings = settings_of(options)
     with opened(options) as api:
         found = api.run(operations.status, list(_SHOWN))
-        of_features = [lines_of(api, settings) for lines_of in loaded("status")]
+        of_features = [lines_of(api, settings) for lines_of in entries_of("status")]
     shape: dict[str, object] = {
         "version": __version__,
         "home": str(settings.home),
@@ -114,7 +114,7 @@ def doctor(
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
         findings, place = _findings(options, repair=False)
     settings = settings_of(options)
-    findings += [each for look in loaded("checks_here") for each in look(settings)]
+    findings += [each for look in entries_of("checks_here") for each in look(settings)]
     facts = [each.finding for each in findings if not each.is_fault]
     findings = [each for each in findings if each.is_fault] + _of_daemons(options, settings)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
