@@ -30,7 +30,7 @@ from minutebook.record.caller import FolderScope
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.filters import MemoryQuery
 from minutebook.record.ids import ledger_id_of
-from minutebook.record.origin import Origin, by_whom
+from minutebook.record.origin import Origin, byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import Memory, MemoryType, Record, ScopeLevel, Version
 from minutebook.text.fusion import Share
@@ -336,13 +336,13 @@ def _print_memory(shown: "Shown") -> None:
 
 
 def _who_changed(version: Version) -> str:
-    return f"{by_whom(version.changed_by, version.origin)}{through(version.origin)}"
+    return f"{byline(version.changed_by, version.origin)}{through(version.origin)}"
 
 
 def _field_lines(record: Record) -> Iterator[str]:
     for name, value in fields_of(record).items():
         if name == "author":
-            yield _field_line(name, by_whom(str(value), getattr(record, "origin", None)))
+            yield _field_line(name, byline(str(value), getattr(record, "origin", None)))
         elif value not in (None, {}, ()):
             yield _field_line(name, value)
 
@@ -401,7 +401,7 @@ def list_(
     lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
-        who = f"  by {by_whom(memory.author, memory.origin)}{through(memory.origin)}"
+        who = f"  by {byline(memory.author, memory.origin)}{through(memory.origin)}"
         line = headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended
         lines.append(line + style(who, dim=True))
     lines.append(style(f"{len(page.memories)} of {page.total}", dim=True))

@@ -14,7 +14,7 @@ from minutebook.config import load
 from minutebook.features.http import operations
 from minutebook.record.ids import id_of
 from minutebook.record.records import DEFAULT_ORGANIZATION, Role, Token
-from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_of_signed
+from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_signed_revocation
 
 if TYPE_CHECKING:
     from minutebook.ask.connection import Operating
@@ -115,7 +115,9 @@ def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: st
         else:
             name = subject if subject is not None else jti or ""
             revoked = api.run(operations.revoke_signed, name, subject is None)
-    what = _of_signed(revoked) if is_of_signed(revoked) else f"{revoked.id} of {revoked.name}"
+    what = (
+        _of_signed(revoked) if is_signed_revocation(revoked) else f"{revoked.id} of {revoked.name}"
+    )
     echo(f"Revoked {what}.")
     return revoked
 
@@ -162,7 +164,7 @@ def _of_signed(token: Token) -> str:
 
 
 def _line(token: Token, now: datetime) -> str:
-    if is_of_signed(token):
+    if is_signed_revocation(token):
         return f"{_of_signed(token)}: revoked"
     bound = token.bound_repositories
     parts = [

@@ -18,7 +18,7 @@ from minutebook.config.whereabouts import repository_by_path
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 
@@ -144,7 +144,7 @@ def _import_archive(
         interruptible("Stopped. Nothing was brought in."),
         bar("Importing", hidden=False) as progress,
     ):
-        asks = in_call(caller, progress=progress)
+        asks = with_call(caller, progress=progress)
         outcome = app.get(Archives).import_from(asks, path.resolve(), mode, is_own=own, again=again)
     say(outcome, _archive_lines(outcome), as_json)
 
@@ -207,7 +207,7 @@ def report_of(
         bar("Looking" if dry_run else "Importing", hidden=False) as progress,
     ):
         return app.get(SourceImports).run(
-            in_call(caller, progress=progress),
+            with_call(caller, progress=progress),
             f"{name}: {source.root}",
             found_in(source, SOURCES[name]),
             lambda: source.part,

@@ -14,7 +14,7 @@ import anyio
 from minutebook.config import Settings
 from minutebook.config.folders.finding import FolderPlace
 from minutebook.config.whereabouts import follows_folders, place_in, scope_of, work_tree_of
-from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.caller import Caller, Note, with_call
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -62,7 +62,9 @@ class Whereabouts:
             return caller
         self._told_in = context.request_id if self._told_in is None else self._told_in
         return (
-            in_call(caller, notes=_notes(place)) if self._told_in == context.request_id else caller
+            with_call(caller, notes=_notes(place))
+            if self._told_in == context.request_id
+            else caller
         )
 
     async def locate(self, context: Any) -> None:
@@ -98,7 +100,7 @@ class Whereabouts:
     def _settle(self, place: FolderPlace) -> None:
         self._place, self._told_in = place, None
         located = replace(self._caller, folder_scope=scope_of(place))
-        self._caller = in_call(located, work_tree=work_tree_of(place))
+        self._caller = with_call(located, work_tree=work_tree_of(place))
         if place.problem is not None:
             log.warning("where a client works is not settled: %s", place.problem)
 
