@@ -1,4 +1,4 @@
-"""Operations on the store as a whole: how it is, how much it holds."""
+"""Operations on the store as a whole: its state, its counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The model, how it is if somebody asked for it, and how much waits to be embedded."""
+    """The model: its `state` is None until it is first used; `to_embed` counts the texts without vectors."""
 
     name: str
     dimensions: int
@@ -40,7 +40,7 @@ class StoreState:
 
 @operation()
 def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
-    """Tell how the store is."""
+    """Return the state of the store, with the counts of some kinds of records."""
     placement, embedding = app.database.placement(), app.embedding
     to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)
     return StoreState(
@@ -64,7 +64,7 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
 
 @dataclass(frozen=True, slots=True)
 class RecordCounts:
-    """The counts by kind: of no repository, shown to people in a folder, and in all."""
+    """Counts by kind: of records of no repository, of those shown in a folder, and of all that the caller sees."""
 
     of_no_repository: Mapping[Kind, int]
     shown_here: Mapping[Kind, int]
@@ -76,12 +76,11 @@ def kept_for(
     app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope
 ) -> RecordCounts:
     """Count the records of some kinds, as seen from a folder."""
-    return RecordCounts(
-        *(
-            dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
-            for scope in (FolderScope(), folder, caller.folder_scope)
-        )
-    )
+
+    def count(scope: FolderScope | None) -> dict[Kind, int]:
+        return dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
+
+    return RecordCounts(count(FolderScope()), count(folder), count(caller.folder_scope))
 
 
 OPERATIONS = (status, kept_for)

@@ -12,12 +12,12 @@ from minutebook.record.reason import Word
 from minutebook.record.records import Kind
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _DECIDED = (Kind.DECISION, Kind.PROPOSAL)
 
 
-def memory_id(api: "Operating", text: str) -> str:
+def memory_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the memory that a person named, by its UUID or by either end of its id.
 
     Raises InvalidInput if more than one memory fits.
@@ -25,7 +25,7 @@ def memory_id(api: "Operating", text: str) -> str:
     return id_of(text) or _only(api, (Kind.MEMORY,), text)
 
 
-def decision_id(api: "Operating", text: str) -> str:
+def decision_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the decision or proposal that a person named, with or without `.md`.
 
     Raises InvalidInput if more than one fits.
@@ -33,7 +33,7 @@ def decision_id(api: "Operating", text: str) -> str:
     return ledger_id_of(text) or _only(api, _DECIDED, text.removesuffix(".md"))
 
 
-def any_id(api: "Operating", text: str) -> str:
+def any_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the memory, decision or proposal that a person named.
 
     Raises InvalidInput if more than one fits.
@@ -56,7 +56,7 @@ def name_meant(kind: str, names: Iterable[str], text: str) -> str:
     return found[0] if found else text
 
 
-def _only(api: "Operating", kinds: tuple[Kind, ...], text: str) -> str:
+def _only(api: "StoreConnection", kinds: tuple[Kind, ...], text: str) -> str:
     """Return the only id that begins, or else ends, with the text; the text if none does."""
     return one_meant(kinds[0], api.run(named_by_part, kinds, text) if text else [], text)
 

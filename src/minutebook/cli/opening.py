@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
     from minutebook.ask.over_http import OverHttp
     from minutebook.ask.over_socket import OverSocket
     from minutebook.config import Settings
@@ -54,14 +54,14 @@ def server_named() -> Server | None:
 
 
 def connected_to(server: Server) -> "OverHttp":
-    """Return a server as an `Operating`. Raises InvalidInput for an invalid address or token."""
+    """Return a server as an `StoreConnection`. Raises InvalidInput for an invalid address or token."""
     from minutebook.ask.over_http import OverHttp
 
     origin = Origin(client="minutebook", version=__version__)
     return OverHttp(server.url, server.token, TIMEOUT, origin)
 
 
-def _on_server(server: Server) -> "Operating":
+def _on_server(server: Server) -> "StoreConnection":
     """Do the same. Raises UsageError for an address that is none, or a variable that was named and is empty."""
     if server.token is None and server.token_variable != TOKEN_VARIABLE:
         raise click.UsageError(f"--token-env names {server.token_variable}, which is empty")
@@ -72,16 +72,16 @@ def _on_server(server: Server) -> "Operating":
 
 
 def daemon_of(
-    options: dict[str, str], otherwise: "Callable[[], Operating] | None" = None
+    options: dict[str, str], fallback: "Callable[[], StoreConnection] | None" = None
 ) -> "OverSocket | None":
-    """Return the daemon as an `Operating`; None if it is off, not ready, or has other settings.
+    """Return the daemon as an `StoreConnection`; None if it is off, not ready, or has other settings.
 
-    `otherwise` opens another way for what only reads, should the daemon end meanwhile.
+    `fallback` opens another way for what only reads, should the daemon end meanwhile.
     """
     from minutebook.ask.over_socket import connect
 
     invocation = Invocation(options, (), environment())
-    return connect(invocation, otherwise) if invocation.wants_daemon else None
+    return connect(invocation, fallback) if invocation.wants_daemon else None
 
 
 def start_daemon(options: dict[str, str]) -> None:
@@ -95,12 +95,12 @@ def start_daemon(options: dict[str, str]) -> None:
     invocation = Invocation(options, (), environment())
     try:
         client.start(invocation, daemon_address(invocation.address))
-    except (client.Unattached, OSError) as error:
+    except (client.NoDaemon, OSError) as error:
         raise click.ClickException(f"no daemon could be started: {error}") from error
 
 
 @contextmanager
-def opened(options: dict[str, str]) -> Iterator["Operating"]:
+def opened(options: dict[str, str]) -> Iterator["StoreConnection"]:
     """Have operations done for the person at the keyboard, with system scope open to them, too.
 
     The server of `--url` does them, or the daemon if one is ready, or this process, which then opens the
@@ -112,14 +112,14 @@ def opened(options: dict[str, str]) -> Iterator["Operating"]:
 
 
 @contextmanager
-def opened_or_made(options: dict[str, str]) -> Iterator["Operating"]:
+def opened_or_made(options: dict[str, str]) -> Iterator["StoreConnection"]:
     """Do the same for a command that brings something in, with which a store may begin."""
     with _operating(options, made_here) as api:
         yield api
 
 
 @contextmanager
-def opened_if_begun(options: dict[str, str]) -> Iterator["Operating | None"]:
+def opened_if_begun(options: dict[str, str]) -> Iterator["StoreConnection | None"]:
     """Do the same for a command that tells something without a store, too: None then."""
     if server_named() is None and not is_begun(settings_of(options)):
         yield None
@@ -129,15 +129,15 @@ def opened_if_begun(options: dict[str, str]) -> Iterator["Operating | None"]:
 
 
 @contextmanager
-def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Operating"]:
+def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["StoreConnection"]:
     with ExitStack() as stack:
 
-        def here() -> "Operating":
-            from minutebook.ask.opening import Here
+        def here() -> "StoreConnection":
+            from minutebook.ask.opening import OnApp
 
-            return Here(*stack.enter_context(open_here(options)))
+            return OnApp(*stack.enter_context(open_here(options)))
 
-        api: Operating | None
+        api: StoreConnection | None
         if (server := server_named()) is not None:
             api = _on_server(server)
         elif (api := daemon_of(options, here)) is None:

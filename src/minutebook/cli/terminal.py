@@ -29,7 +29,7 @@ from minutebook.serve.invocation import (
 )
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -283,7 +283,7 @@ def as_shown(error: MinutebookError) -> MinutebookError:
 
 def _stopped(context: click.Context) -> str:
     """Say how Ctrl-C leaves a command that says nothing more precise."""
-    api: Operating | None = context.meta.get(CONNECTION)
+    api: StoreConnection | None = context.meta.get(CONNECTION)
     if api is None:
         return STOPPED
     return STOPPED_WAITING if api.has_written else "Stopped. Nothing was changed."

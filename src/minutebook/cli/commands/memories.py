@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.ask import memories
-from minutebook.ask.memories import Hit, Shown
+from minutebook.ask.memories import Hit, ShownMemory
 from minutebook.ask.table import operation_to_show
 from minutebook.cli.added_options import added_options
 from minutebook.cli.filters import memory_filters, time_given
@@ -36,7 +36,7 @@ from minutebook.record.records import Memory, MemoryType, Record, ScopeLevel, Ve
 from minutebook.text.fusion import Share
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _FIELD = 15
 """Columns that the name of a field takes."""
@@ -123,7 +123,7 @@ def remember(
         say({"id": memory.id, "uuid": memory.uuid}, memory.id, as_json)
 
 
-def _links_given(api: "Operating", links: tuple[str, ...]) -> list[tuple[str, str]]:
+def _links_given(api: "StoreConnection", links: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return the memories and types that links are to have, from ID[:TYPE]."""
     named = [each.partition(":") for each in links]
     return [(memory_id(api, id), type) for id, _, type in named]
@@ -313,7 +313,7 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
         _print_memory(shown)
 
 
-def _print_memory(shown: "Shown") -> None:
+def _print_memory(shown: "ShownMemory") -> None:
     """Print a memory's fields, then its earlier versions, its links and its audit entries."""
     echo(*_field_lines(shown.memory))
     if shown.turn is not None:

@@ -11,7 +11,7 @@ from minutebook.record.caller import Caller
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 
 _MINUTE = "%Y-%m-%dT%H:%MZ"
@@ -43,7 +43,7 @@ def backups(app: "App", caller: Caller) -> BackupReport:
     )
 
 
-def status(api: "Operating", settings: Settings) -> Mapping[str, str | None]:
+def status(api: "StoreConnection", settings: Settings) -> Mapping[str, str | None]:
     """Return the times of the last backup and of the next, and the reason of one that failed."""
     made = api.run(backups)
     return {

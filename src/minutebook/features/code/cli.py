@@ -22,7 +22,7 @@ from minutebook.record.records import Project
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _LINES = 8
 
@@ -180,7 +180,7 @@ def _project_lines(indexed: IndexedProject) -> Iterator[str]:
         yield f"  {project.reason}"
 
 
-def _roots(api: "Operating") -> dict[str, Path]:
+def _roots(api: "StoreConnection") -> dict[str, Path]:
     """Return where each project lies; of a server's that is the server's matter, and its name stands for it."""
     found = (each.project for each in api.run(operations.projects))
     return {project.id: Path(project.path or project.id) for project in found}

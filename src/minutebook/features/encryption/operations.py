@@ -12,7 +12,7 @@ from minutebook.store.disk.keys import place_of
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
     from minutebook.features.encryption.encryption import Encryption
 
 
@@ -41,7 +41,7 @@ def _encryption(app: "App") -> "Encryption":
 OPERATIONS = (encryption,)
 
 
-def status(api: "Operating", settings: Settings) -> Mapping[str, str | None]:
+def status(api: "StoreConnection", settings: Settings) -> Mapping[str, str | None]:
     """Return the key of the store and its place; None for a store on a server."""
     if settings.store is not None:
         return {"encryption": None}

@@ -17,7 +17,7 @@ from minutebook.record.records import DEFAULT_ORGANIZATION, Role, Token
 from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_of_signed
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 NEVER = "never"
 
@@ -133,7 +133,7 @@ def rotate(options: dict[str, str], id: str, expires: str, as_json: bool) -> Non
     _show_issued(issued, as_json=as_json)
 
 
-def _token_id(api: "Operating", text: str) -> str:
+def _token_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the token that a person named. Raises InvalidInput if more than one fits."""
     found = api.run(operations.token_by_part, text) if text else []
     return id_of(text) or one_meant("token", found, text)

@@ -9,13 +9,13 @@ from minutebook.record.reason import count_of
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
     from minutebook.memory.maintenance.doctor import Check
 
 _MINUTE = "%Y-%m-%dT%H:%MZ"
 
 
-def status(api: "Operating", settings: Settings) -> Mapping[str, object]:
+def status(api: "StoreConnection", settings: Settings) -> Mapping[str, object]:
     """Return the times of the last round and of the next, the last one's findings, and the open items."""
     state, last = api.run(tidy_state), None
     if state.last_at is not None:
