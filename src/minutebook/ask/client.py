@@ -62,7 +62,7 @@ class Entities:
         return self._run(graph.create_entity, name, type, description, user)
 
     def find(self, name: str = "", *, limit: int = 20, offset: int = 0) -> list[Entity]:
-        """Return the entities whose names begin with `name`, sorted by name."""
+        """Return the entities with names that begin with `name`, sorted by name."""
         return self._run(graph.find_entities, name, limit, offset)
 
     def relate(self, source: str, target: str, type: str, *, weight: float = 1.0) -> Edge:

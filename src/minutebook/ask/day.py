@@ -93,7 +93,7 @@ def _sessions(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
 
 
 def _failing_jobs(app: "App", caller: Caller) -> Iterator[DayPart]:
-    """Yield the jobs whose last run failed, for callers that may read metrics."""
+    """Yield the jobs that failed at their last run, for callers that may read metrics."""
     failing = app.job_runs.failing() if may_read_metrics(caller) else []
     if failing:
         counts = [counted("{count:,} failing job", "{count:,} failing jobs", len(failing))]

@@ -30,7 +30,7 @@ def create_entity(
 
 @operation("knowledge")
 def find_entities(app: "App", caller: Caller, name: str, limit: int, offset: int) -> list[Entity]:
-    """List the entities whose names begin with `name`, sorted by name."""
+    """List the entities with names that begin with `name`, sorted by name."""
     check_page(limit, offset)
     return app.surroundings.entities(caller, name, limit, offset)[0]
 

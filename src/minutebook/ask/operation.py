@@ -110,5 +110,5 @@ def check_page(limit: int, offset: int) -> None:
 
 
 def is_at_keyboard(caller: Caller) -> bool:
-    """Tell whether the caller is a person at this machine's keyboard, who may see its state and its secrets."""
+    """Tell whether the caller is a person at this machine's keyboard, and so may see its state and its secrets."""
     return caller.writes_system and not caller.token

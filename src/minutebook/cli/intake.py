@@ -10,7 +10,7 @@ _LISTED = 20
 
 
 def intake_lines(report: IntakeReport, head: str = "", *, dry_run: bool = False) -> Iterator[str]:
-    """Yield the sentences of a report; `head` names the source behind a colon."""
+    """Yield the sentences of a report; `head`, the source's name, stands in the first one after a colon."""
     verbs = ("Would import", "would be changed") if dry_run else ("Imported", "changed")
     counts = report.counts
     yield f"{verbs[0]} {counted(counts[Outcome.NEW])}{head and ': '}{head}."

@@ -1,4 +1,4 @@
-"""Serve, connect clients, and show the served contracts and the settings."""
+"""Serve contracts over stdio, and print them."""
 
 import click
 

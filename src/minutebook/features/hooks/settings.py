@@ -20,17 +20,17 @@ class HookSettings(Settings):
         one_of(OnOff),
         "`off`: hooks that clients were given say nothing and keep nothing.",
         is_common=True,
-        of="client",
+        owner="client",
     )
     hook_wait: float = setting(
         HOOK_WAIT,
         SECONDS,
         "Seconds (0.01 to 60) after which a hook gives up silently.",
-        of="client",
+        owner="client",
     )
     hook_ignore: tuple[str, ...] = setting(
         (),
         separated(",", Reason("a list of folders, which may hold *")),
         "Folders in which hooks say nothing and keep nothing, with all below them: ~/private, */secret.",
-        of="client",
+        owner="client",
     )

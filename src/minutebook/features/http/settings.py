@@ -18,31 +18,31 @@ class HttpSettings(Settings):
         None,
         URL,
         "URL under which clients reach this server over HTTP, such as https://memory.example.org.",
-        of="client",
+        owner="client",
     )
     http_hosts: tuple[str, ...] = setting(
         (),
         separated(",", Reason("a list of names")),
         "Names by which clients may call the HTTP server, besides numbers and localhost.",
-        of="client",
+        owner="client",
     )
     http_origins: tuple[str, ...] = setting(
         (),
         separated(",", Reason("a list of origins")),
         "Origins, such as https://app.example.com, whose pages may call the HTTP server.",
-        of="client",
+        owner="client",
     )
     rate_limit: float = setting(
         50.0,
         at_least(0.0),
         "Requests a second that one token may make of one server, over ten seconds on average; 0: any. Each "
         "server over a database counts for itself.",
-        of="client",
+        owner="client",
     )
     traces_url: str | None = setting(
         None,
         TEXT,
         "Where the HTTP server sends OpenTelemetry traces: http://localhost:4318/v1/traces; needs "
         "`minutebook[traces]`.",
-        of="client",
+        owner="client",
     )

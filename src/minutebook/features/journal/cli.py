@@ -8,7 +8,7 @@ import click
 from minutebook.ask import journal as operations
 from minutebook.ask.journal import TitledSession
 from minutebook.cli.added_options import added_options
-from minutebook.cli.ids import name_meant
+from minutebook.cli.ids import complete_name
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
@@ -96,7 +96,7 @@ def _summarize(api: "StoreConnection", name: str | None, *, as_json: bool) -> No
 
 def _name_meant(api: "StoreConnection", text: str) -> str:
     """Return the name of the session that equals the text, or is the only one to begin with it."""
-    return name_meant("session's name", api.run(operations.session_names, text), text)
+    return complete_name("session's name", api.run(operations.session_names, text), text)
 
 
 def _headline(titled: TitledSession) -> str:

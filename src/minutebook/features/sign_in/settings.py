@@ -21,29 +21,29 @@ class SignInSettings(Settings):
         None,
         URL,
         "Issuer whose signed tokens (JWT) let callers in over HTTP: their `iss` claim.",
-        of="client",
+        owner="client",
     )
     jwt_audience: tuple[str, ...] = setting(
         (),
         separated(None, Reason("a list of names")),
         "For whom such tokens must be made, separated by spaces: one of their `aud` claim.",
-        of="client",
+        owner="client",
     )
     jwt_keys: str | None = setting(
         None,
         path_unless(lambda value: "://" in value, Reason("an https URL, or a file")),
         "The issuer's public keys (JWKS): an https URL, or a file, which is read again.",
-        of="client",
+        owner="client",
     )
     oidc_client: str | None = setting(
         None,
         TEXT,
         "Client id under which jwt_issuer, an OpenID provider, lets people sign in to the web pages; "
         "needs public_url, and PUBLIC_URL/signin/callback among the client's redirect URIs there.",
-        of="client",
+        owner="client",
     )
     oidc_secret: str | None = setting(
-        None, TEXT, "Its secret there, if any.", is_secret=True, of="client"
+        None, TEXT, "Its secret there, if any.", is_secret=True, owner="client"
     )
 
     @property
