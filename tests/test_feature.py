@@ -40,7 +40,7 @@ GIVEN = {
     "files.rewrite": ["backup", "caller", "records", "clock", "home", "keys"],
     "models.summarizer": ["read", "count"],
     "checks_here": ["settings"],
-    "status": ["api", "settings"],
+    "status": ["app", "caller"],
     "on.open": ["app"],
     "on.connect": ["app", "caller", "folder"],
     "on.write": ["app", "caller", "record"],

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from minutebook.ask.operation import operation
+from minutebook.feature import loaded
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.records import Kind
 
@@ -26,9 +27,11 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """The state of a store: its counts, its size, its model."""
+    """The state of a store: its counts, its size, its model; `home` is the data directory, `place` the database."""
 
+    home: str
     place: str
+    is_on_server: bool
     placement: Mapping[str, object] | None
     held: Mapping[Kind, int]
     policy: str
@@ -36,15 +39,22 @@ class StoreState:
     to_analyse: int
     size: int
     token_states: Mapping[Kind, int]
+    of_features: Mapping[str, object]
+    """What features tell, by the names of the lines of `minutebook status`; None for a line that is left out."""
 
 
 @operation()
 def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
     """Return the state of the store, with the counts of some kinds of records."""
+    of_features: dict[str, object] = {}
+    for lines_of in loaded("status"):
+        of_features |= lines_of(app, caller)
     placement, embedding = app.database.placement(), app.embedding
     to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)
     return StoreState(
+        home=str(app.settings.home),
         place=app.database.place,
+        is_on_server=app.settings.store is not None,
         placement=None if placement is None else asdict(placement),
         held=dict(app.overview.counts(caller, kinds)),
         policy=str(app.rules()),
@@ -59,6 +69,7 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
         to_analyse=app.database.to_analyse(),
         size=app.database.size(),
         token_states=dict(app.overview.token_states(caller)),
+        of_features=of_features,
     )
 
 

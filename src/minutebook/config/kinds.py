@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -173,3 +174,7 @@ def setting(
     if callable(default):
         return field(default_factory=default, metadata=metadata)
     return field(default=default, repr=not is_secret, metadata=metadata)
+
+
+client_setting = partial(setting, owner="client")
+"""A setting that each client of a daemon has for itself; as `setting`."""

@@ -15,6 +15,7 @@ from minutebook.config.kinds import (
     OnOff,
     SettingKind,
     at_least,
+    client_setting,
     one_of,
     path_unless,
     setting,
@@ -31,30 +32,21 @@ from minutebook.record.sources import TEXTS, Source
 class CallerSettings:
     """The caller, and the acts that it may do."""
 
-    role: Role = setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.", owner="client")
-    agent: str = setting(
-        ANYBODY,
-        TEXT,
-        "Name under which a stdio client's acts are recorded.",
-        is_common=True,
-        owner="client",
+    role: Role = client_setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.")
+    agent: str = client_setting(
+        ANYBODY, TEXT, "Name under which a stdio client's acts are recorded.", is_common=True
     )
-    organization: str | None = setting(
-        None, TEXT, "Hold the caller to this organization.", owner="client"
+    organization: str | None = client_setting(None, TEXT, "Hold the caller to this organization.")
+    repository: str | None = client_setting(None, TEXT, "Hold the caller to this repository.")
+    user: str | None = client_setting(
+        None, TEXT, "Hold the caller to this user's and shared memories."
     )
-    repository: str | None = setting(
-        None, TEXT, "Hold the caller to this repository.", owner="client"
-    )
-    user: str | None = setting(
-        None, TEXT, "Hold the caller to this user's and shared memories.", owner="client"
-    )
-    scope_from_folder: OnOff = setting(
+    scope_from_folder: OnOff = client_setting(
         "off",
         one_of(OnOff),
         "`on`: what is written in a project's folder belongs to its repository, and searches there show "
         "that and what belongs to none; `minutebook where` tells. `--repository` goes before it.",
         is_common=True,
-        owner="client",
     )
     policy: Policy | None = setting(
         None,
@@ -126,13 +118,12 @@ class AnswerSettings:
 
     FORMER: ClassVar[tuple[str, ...]] = ("recall_at",)
 
-    answers: AnswerForm = setting(
+    answers: AnswerForm = client_setting(
         "json",
         one_of(AnswerForm),
         "`json`: tools answer with the objects that their contract publishes; `lines`: with lines of text for a model, "
         "one for each hit, dated, without output schemas.",
         is_common=True,
-        owner="client",
     )
     recall_sources: tuple[Source, ...] = setting(
         TEXTS,
@@ -158,24 +149,21 @@ class ClientSettings:
 
     FORMER: ClassVar[tuple[str, ...]] = ("contract",)
 
-    tool_names: ToolNames = setting(
+    tool_names: ToolNames = client_setting(
         "contract",
         one_of(ToolNames),
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
         "digits and underscores only, for clients that refuse others. Calls may use both.",
-        owner="client",
     )
-    read_only: bool = setting(
+    read_only: bool = client_setting(
         False,  # noqa: FBT003
         SWITCH,
         "`true`: clients are served only the tools that read; the others are neither listed nor called.",
-        owner="client",
     )
-    tools: tuple[str, ...] = setting(
+    tools: tuple[str, ...] = client_setting(
         (),
         SettingKind(_tools, Reason("a list of names")),
         "The tools that clients are served, separated by commas; not set, or `all`: all of the contract.",
-        owner="client",
     )
 
 
@@ -188,12 +176,11 @@ class ProcessSettings:
 
     FORMER: ClassVar[tuple[str, ...]] = ("daemon_idle", "daemon_wait", "log_format")
 
-    daemon: OnOff = setting(
+    daemon: OnOff = client_setting(
         "on",
         one_of(OnOff),
         "`on`: stdio clients share a process in the background, which is started when the first "
         "comes; `off`: each is served by a process of its own.",
-        owner="client",
     )
     log_level: LogLevel | None = setting(
         None,

@@ -11,13 +11,13 @@ from minutebook.ask.upkeep import ModelState
 from minutebook.cli.opening import opened, opened_here, settings_of
 from minutebook.cli.printing import say, warn
 from minutebook.cli.terminal import as_json, identity
-from minutebook.config import Settings
 from minutebook.feature import loaded
 from minutebook.record.errors import InvalidInput, StoreDamaged
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind
 
 if TYPE_CHECKING:
+    from minutebook.config import Settings
     from minutebook.memory.maintenance.doctor import Finding
 
 _PLURALS = {
@@ -38,21 +38,19 @@ _PLURALS = {
 @as_json
 def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
-    settings = settings_of(options)
     with opened(options) as api:
         found = api.run(operations.status, list(_PLURALS))
-        feature_lines = [lines_of(api, settings) for lines_of in loaded("status")]
     shape: dict[str, object] = {
         "version": __version__,
-        "home": str(settings.home),
-        **({} if settings.store is None else {"store": found.place}),
+        "home": found.home,
+        **({"store": found.place} if found.is_on_server else {}),
         **({} if found.placement is None else {"placement": found.placement}),
         **{_PLURALS[kind]: count for kind, count in found.held.items()},
         "policy": found.policy,
-        **_model_status(found.model, settings),
+        **_model_status(found.model, options),
         "to_analyse": found.to_analyse,
         "bytes": found.size,
-        **{name: value for lines in feature_lines for name, value in lines.items()},
+        **found.of_features,
         "token_state_bytes": {
             _PLURALS[kind]: size for kind, size in found.token_states.items() if kind in _PLURALS
         },
@@ -65,14 +63,14 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     say(shape, lines, as_json)
 
 
-def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
+def _model_status(model: ModelState, options: dict[str, str]) -> dict[str, object]:
     """Return the lines of the status about the model, by name."""
     state, reason = model.state, model.reason
     if state is None:
         # The process that has the store has not used its model yet: look whether it could be loaded.
         from minutebook.config.models import open_embedding
 
-        state, reason = open_embedding(settings).unloaded
+        state, reason = open_embedding(settings_of(options)).unloaded
     return {
         "model": model.name,
         "dimensions": model.dimensions,
@@ -155,7 +153,7 @@ def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding],
     return findings, place
 
 
-def _daemon_findings(options: dict[str, str], settings: Settings) -> "list[Finding]":
+def _daemon_findings(options: dict[str, str], settings: "Settings") -> "list[Finding]":
     """Return findings about daemons that serve clients of this store, but not commands with these settings."""
     from minutebook.ask.over_socket import refusal
     from minutebook.cli.commands.daemon import daemons_of
@@ -184,7 +182,7 @@ def _daemon_findings(options: dict[str, str], settings: Settings) -> "list[Findi
     ]
 
 
-def _remove_unfinished(settings: Settings) -> None:
+def _remove_unfinished(settings: "Settings") -> None:
     """Remove the unfinished files that killed backups, restores and exports left, and report it on stderr."""
     from minutebook.config.places import data_directory
 

@@ -84,7 +84,7 @@ class _LineServer:
         self._calls: dict[object, anyio.CancelScope] = {}
         """The calls under way that are answered without the SDK, by id."""
         self._sdk: SdkServer | None = None
-        self._writing, self._changed = anyio.Lock(), anyio.Event()
+        self._writing, self._changed = anyio.Lock(fast_acquire=True), anyio.Event()
 
     async def read(self) -> None:
         """Answer each line, then wait for the answers under way.
