@@ -1,4 +1,4 @@
-"""Operations on the store as a whole: how it is, how much it holds."""
+"""Operations on the store as a whole: its state, its counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The model, how it is if somebody asked for it, and how much waits to be embedded."""
+    """The model: its `state` is None until it is first used; `to_embed` counts the texts without vectors."""
 
     name: str
     dimensions: int
@@ -45,7 +45,7 @@ class StoreState:
 
 @operation()
 def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
-    """Tell how the store is."""
+    """Return the state of the store, with the counts of some kinds of records."""
     of_features: dict[str, object] = {}
     for lines_of in entries_of("status"):
         of_features |= lines_of(app, caller)
@@ -75,7 +75,7 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
 
 @dataclass(frozen=True, slots=True)
 class RecordCounts:
-    """The counts by kind: of no repository, shown to people in a folder, and in all."""
+    """Counts by kind: of records of no repository, of those shown in a folder, and of all that the caller sees."""
 
     of_no_repository: Mapping[Kind, int]
     shown_here: Mapping[Kind, int]
@@ -87,12 +87,11 @@ def kept_for(
     app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope
 ) -> RecordCounts:
     """Count the records of some kinds, as seen from a folder."""
-    return RecordCounts(
-        *(
-            dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
-            for scope in (FolderScope(), folder, caller.folder_scope)
-        )
-    )
+
+    def count(scope: FolderScope | None) -> dict[Kind, int]:
+        return dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
+
+    return RecordCounts(count(FolderScope()), count(folder), count(caller.folder_scope))
 
 
 OPERATIONS = (status, kept_for)

@@ -1,4 +1,4 @@
-"""Where records are kept, and how surely."""
+"""The settings of the core, by subject."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +72,7 @@ class ContentSettings:
 
 
 def _is_embedder(name: str) -> bool:
-    """Tell whether a value of `embedder` is no folder: `none`, or an embedder that a feature names."""
+    """Tell whether a value of `embedder` is not a folder but `none`, or an embedder of a feature."""
     return name == "none" or any(name in each.models.embedders for each in features())
 
 
@@ -99,22 +99,22 @@ ALL_TOOLS = "all"
 
 
 def _tools(value: Any, folder: str) -> tuple[str, ...]:
-    """Read names of tools; the word for all of them is as good as none."""
-    named: tuple[str, ...] = NAMES.parse(value, folder)
-    return () if named == (ALL_TOOLS,) else named
+    """Parse names of tools; () for ALL_TOOLS."""
+    names: tuple[str, ...] = NAMES.parse(value, folder)
+    return () if names == (ALL_TOOLS,) else names
 
 
 def _sources(value: Any, folder: str) -> tuple[Source, ...]:
-    """Read a list of sources of texts."""
-    named = tuple(Source(name) for name in NAMES.parse(value, folder))
-    if not named or Source.CODE in named:
+    """Parse a list of sources of texts."""
+    sources = tuple(Source(name) for name in NAMES.parse(value, folder))
+    if not sources or Source.CODE in sources:
         raise ValueError(value)
-    return named
+    return sources
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSettings:
-    """What a question is answered from, and how much of it."""
+    """The sources and the length of answers."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("recall_at",)
 
@@ -172,7 +172,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessSettings:
-    """How the process runs and what it logs."""
+    """The process and its log."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("daemon_idle", "daemon_wait", "log_format")
 
@@ -187,7 +187,7 @@ class ProcessSettings:
         one_of(LogLevel),
         "Least level of log lines: `debug` (with the stack trace of each error), `info` (a line for "
         "each call), `warning` or `error`. Not set: `info` in the daemon's log, else `warning`.",
-        of="process",
+        owner="process",
     )
 
 
@@ -195,7 +195,7 @@ Durability = Literal["full", "normal"]
 
 
 def _server(value: Any, folder: str) -> str:
-    """Read the URL of a database on a server; only its scheme is looked at."""
+    """Parse the URL of a database on a server; only its scheme is checked."""
     text = str(value)
     scheme_of(text)
     return text
