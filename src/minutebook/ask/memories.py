@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.ask.operation import ANY, MOST, check_filled, check_page, check_range, operation
-from minutebook.memory.access.provenance import Written, marks_in, written
+from minutebook.memory.access.provenance import Provenance, marks_in, provenance_of
 from minutebook.record import policy
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import Conflict, InvalidInput
@@ -186,9 +186,9 @@ class Hit:
         return self.record if isinstance(self.record, Memory) else None
 
     @property
-    def written(self) -> Written | None:
+    def written(self) -> Provenance | None:
         """When it was so or was said, by whom, in which session; None for code."""
-        return written(self.record)
+        return provenance_of(self.record)
 
     @property
     def reads_as_instructions(self) -> tuple[str, ...]:

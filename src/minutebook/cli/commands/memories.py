@@ -25,7 +25,7 @@ from minutebook.cli.terminal import (
     text_given,
     through,
 )
-from minutebook.memory.access.provenance import written
+from minutebook.memory.access.provenance import provenance_of
 from minutebook.record.caller import FolderScope
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.filters import MemoryQuery
@@ -260,7 +260,7 @@ def search(
 
 def _weighed(found: Hit) -> str:
     """Say the time and author of a hit, its possible revision, and the notes of features."""
-    known = written(found.record)
+    known = provenance_of(found.record)
     parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
     if found.revised_by is not None:
         parts.append(f"perhaps revised by {found.revised_by} on {found.revised_at:%Y-%m-%d}")

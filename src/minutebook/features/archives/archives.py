@@ -161,10 +161,7 @@ class Archives:
             for kind, _, size in parts:
                 counts[kind] += size
             key = self._store.key if self._directory.holds(archive.path) else None
-            with (
-                new_file(archive.path, archive.called) as plain,
-                encrypting(plain, key) as file,
-            ):
+            with new_file(archive.path, archive.called) as plain, encrypting(plain, key) as file:
                 writer = writer_of(file, counts)
                 for done, record in enumerate(_records(parts)):
                     if done % HEARD_EVERY == 0:

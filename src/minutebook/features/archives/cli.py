@@ -239,11 +239,7 @@ def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
             f"These tokens let in again as when the backup was made: {_named(done.unsure)}.",
             "Revoke those that were revoked or replaced since; the store before could not be asked.",
         )
-    return {
-        "path": path,
-        "home": settings.home,
-        **fields_of(done),
-    }
+    return {"path": path, "home": settings.home, **fields_of(done)}
 
 
 def _named(tokens: "Sequence[Token]") -> str:

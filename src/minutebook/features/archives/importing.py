@@ -24,8 +24,8 @@ from minutebook.memory.intake import (
     Removals,
     Verdict,
     is_forgotten,
+    parent_of,
     verdict_on,
-    whole_of,
 )
 from minutebook.memory.knowledge.mentions import Mentions
 from minutebook.record import policy
@@ -194,7 +194,7 @@ class Import:
         """Take a record in and return the verdict on it; None if only its claim was counted."""
         here = self._here(record)
         is_trail = isinstance(record, Entry | Head)
-        removed = here != record and not is_trail and self._removals.tell_of(record, here)
+        removed = here != record and not is_trail and self._removals.has_removed_with(record, here)
         if here != record and not removed and not self._is_proved(record):
             claim = self._claim(record)
             if claim is None:
@@ -208,7 +208,7 @@ class Import:
             return Verdict(Outcome.HERE)
         after = here if here is not None and self._stays(here, record) else record
         held = "" if self._may_take(here, record) else "it is not yours to replace"
-        verdict = verdict_on(after, here, was_removed=removed, held=held)
+        verdict = verdict_on(after, here, was_removed=removed, obstacle=held)
         if verdict.outcome in WRITTEN:
             if here is None:
                 self._check_scope(record)
@@ -269,7 +269,7 @@ class Import:
 
     def _belongs_to_what_is_here(self, record: Record) -> bool:
         """Tell whether a part's owner was there before, or a link would change a locked memory."""
-        owner = whole_of(record)
+        owner = parent_of(record)
         if owner is not None:
             return self._store.get(owner[0], record.organization, owner[1]) is not None
         return isinstance(record, Link) and any(
@@ -280,7 +280,7 @@ class Import:
 
     def _put(self, record: Record) -> None:
         # As it is: what was exported comes back the same, and its digests stay right.
-        self._screening.look(self._caller, record)
+        self._screening.note_secrets(self._caller, record)
         if isinstance(record, Entry | Head):
             self._note_taken()
         self._store.put(record)

@@ -232,7 +232,7 @@ class KnownRecords:
         # Who brings it has not heard of what was done here.
         is_unheard = not here.context.keys() & incoming.context.keys()
         brought = resolve(incoming).shown if is_unheard else None
-        is_removed = brought is not None and self._removals.tell_of(brought, earlier)
+        is_removed = brought is not None and self._removals.has_removed_with(brought, earlier)
         if state.digests != {REMOVED} and (is_erased or is_removed):
             # Whatever was edited meanwhile: the edit that leaves it removed replaces it everywhere.
             kept = None if is_erased else earlier

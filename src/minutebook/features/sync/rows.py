@@ -138,7 +138,7 @@ class SyncRows:
             return connection.rows(query, values)
 
     def _write(self, statement: str, *values: Any) -> None:
-        with self._database.writing_beside() as connection:
+        with self._database.writing_outside_feed() as connection:
             connection.run(statement, values)
 
 

@@ -21,7 +21,7 @@ from minutebook.record.errors import StoreError
 from minutebook.record.filters import default_organization
 from minutebook.record.reason import cause_of, os_error_reason
 from minutebook.record.records import Kind
-from minutebook.store.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
+from minutebook.store.disk.atomic_file import new_file, noting_parts, replacing, scratch_folder
 from minutebook.store.disk.encryption import Key, encrypting
 from minutebook.store.protocol import Tended
 
@@ -85,7 +85,7 @@ class Backups:
         """Note that a backup is being written. Raises StoreError if the note cannot be."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(noted_in(self._directory.path, path))
+                stack.enter_context(noting_parts(self._directory.path, path))
             except OSError as error:
                 name = error.filename or path
                 raise StoreError(

@@ -22,7 +22,7 @@ from minutebook.record.records import CLASSES, Decision, Key, Kind, LedgerMark, 
 from minutebook.record.trust.trail import ERASE
 from minutebook.record.writing.decision_drafts import erased
 from minutebook.store.disk.atomic_file import scratch_folder
-from minutebook.store.disk.encryption import Keys, key_id_of, no_place
+from minutebook.store.disk.encryption import Keys, key_id_of, key_place_missing
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
 
@@ -46,7 +46,7 @@ def without(
     try:
         id = key_id_of(backup)
         if id is not None and keys is None:
-            raise no_place(str(backup), id)
+            raise key_place_missing(str(backup), id)
         secret = None if id is None or keys is None else keys.find(id, str(backup))
         with scratch_folder(backup if secret is None else home / _DRAFT) as draft:
             unpack(backup, draft, keys)

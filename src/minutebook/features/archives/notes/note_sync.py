@@ -428,7 +428,7 @@ class _Run:
         except NotFound:
             here = None
         homes = self._store.seen_by(self._caller).organizations
-        return any(self._removals.tell(Kind.MEMORY, home, id, here) for home in homes)
+        return any(self._removals.has_removed(Kind.MEMORY, home, id, here) for home in homes)
 
     def _leave(self, name: str, reason: str, outcome: Outcome = Outcome.LEFT_OUT) -> None:
         self._untouched.add(name)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from minutebook.memory.access.provenance import written
+from minutebook.memory.access.provenance import provenance_of
 from minutebook.memory.search.combined import Ranked
 from minutebook.record.instants import to_the_second
 from minutebook.record.records import CodeChunk, Edge, Entity, TextRecord
@@ -31,7 +31,7 @@ def relation(relation: Edge) -> Shape:
 
 def weighed(record: TextRecord) -> Shape:
     """Return the provenance by which a reader weighs a record: time, author, session, any status but active."""
-    known = written(record)
+    known = provenance_of(record)
     if known is None:
         return {}
     shape: Shape = {"at": to_the_second(known.at), "by": known.by}
