@@ -151,7 +151,7 @@ class Feature:
     """Operations by which `minutebook show` reads records of a kind, instead of a memory, by an id. One feature has
     them; by its name here no other feature's operations are imported for it."""
     status: str = ""
-    """Its lines of `status`: a function from an API and Settings to names and values."""
+    """Its lines of `status`: a function from an App and a Caller to values by name; None for a line that is left out."""
     setup: str = ""
     """Its steps of `setup`: `Steps`."""
     today: str = ""
@@ -205,8 +205,7 @@ def entries_of(register: str) -> Iterator[Any]:
             yield each.load(name)
 
 
-def listeners(event: Event) -> Iterator[Any]:
-    """Import and yield the functions that features call on an event."""
-    for each in features():
-        if name := each.on.get(event):
-            yield each.load(name)
+@cache
+def listeners(event: Event) -> Sequence[Any]:
+    """Import and return the functions that features call on an event."""
+    return [each.load(each.on[event]) for each in features() if event in each.on]

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from minutebook.memory.maintenance.doctor import Finding
 
 MOST_BACKUPS = 5
-"""Backups that are named where a store is damaged."""
+"""Backups that are named if a store is damaged."""
 
 
 def data_directory(settings: Settings) -> DataDirectory:
-    """Return the data directory of these settings, with the files in it that can be made again."""
+    """Return the data directory of these settings, with its derived files."""
     copies = [path for copies_of in entries_of("files.copies") for path in copies_of(settings)]
     return DataDirectory(
         settings.database,
@@ -30,12 +30,12 @@ def data_directory(settings: Settings) -> DataDirectory:
 
 
 def backups_of(directory: DataDirectory) -> list[Path]:
-    """Return the backups of a data directory that features know and that are still there, the latest first."""
+    """Return the existing backups of a data directory, as features know them, the latest first."""
     return [path for known in entries_of("files.backups") for path in known(directory)]
 
 
 def damage_of(settings: Settings) -> "list[Finding]":
-    """Return the losses of a damaged or lost file of a store, and the backups that bring it back."""
+    """Return the losses of a store with a damaged or lost file, and the backups from which it can be restored."""
     from minutebook.memory.maintenance.doctor import of_damage
     from minutebook.store.sqlite import damage
     from minutebook.store.sqlite.encryption import key_of
@@ -48,7 +48,7 @@ def damage_of(settings: Settings) -> "list[Finding]":
 
 
 def sync_folder(settings: Settings) -> Path:
-    """Return the folder for copies of remotes and files on their way; all in it can be made again."""
+    """Return the folder of sync for copies of remotes and files in transit, all of which are derived."""
     return settings.home / ".sync"
 
 

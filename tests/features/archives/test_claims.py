@@ -38,7 +38,7 @@ def told(world: World) -> dict[str, Memory]:
 
 
 def decided(world: World) -> list[Any]:
-    return world.app.get(DecisionActs).truths(OWNER)
+    return world.app.get(DecisionActs).active_by_target(OWNER)
 
 
 @pytest.fixture

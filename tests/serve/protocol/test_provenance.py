@@ -17,7 +17,7 @@ from minutebook.record.records import CLASSES, Kind
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.contracts.knowledge import knowledge
 from minutebook.serve.dispatch import Dispatcher
-from minutebook.serve.protocol.provenance import agent_of
+from minutebook.serve.protocol.provenance import client_of_header
 from minutebook.serve.protocol.server import build_server
 from tests.world import World, everything
 
@@ -153,4 +153,4 @@ def test_no_permission_depends_on_which_program_asks(world: World) -> None:
 def test_the_first_product_of_a_user_agent_is_the_client(
     header: str | None, client: str, version: str
 ) -> None:
-    assert agent_of(header) == Origin(client=client, version=version)
+    assert client_of_header(header) == Origin(client=client, version=version)

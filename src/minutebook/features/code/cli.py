@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.ids import name_meant
+from minutebook.cli.ids import complete_name
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import made_here, opened
 from minutebook.cli.printing import echo, fields_of, say, short, style, warn
@@ -22,7 +22,7 @@ from minutebook.record.records import Project
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _LINES = 8
 
@@ -125,7 +125,7 @@ def code(
         raise InvalidInput("QUERY", "must not be empty")
     with opened(options) as api:
         roots = _roots(api)
-        project = None if project is None else name_meant("project's name", roots, project)
+        project = None if project is None else complete_name("project's name", roots, project)
         found = api.run(operations.search_code, query, limit, project, language)
     if as_json:
         say(found, "", as_json)
@@ -157,7 +157,7 @@ def _list_projects(options: dict[str, str], delete: str | None, *, as_json: bool
     """Print the projects that are indexed, or forget one."""
     with opened(options) as api:
         if delete is not None:
-            delete = name_meant("project's name", _roots(api), delete)
+            delete = complete_name("project's name", _roots(api), delete)
             removed = api.run(operations.delete_project, delete)
             say(
                 {"chunks_deleted": removed},
@@ -180,7 +180,7 @@ def _project_lines(indexed: IndexedProject) -> Iterator[str]:
         yield f"  {project.reason}"
 
 
-def _roots(api: "Operating") -> dict[str, Path]:
+def _roots(api: "StoreConnection") -> dict[str, Path]:
     """Return where each project lies; of a server's that is the server's matter, and its name stands for it."""
     found = (each.project for each in api.run(operations.projects))
     return {project.id: Path(project.path or project.id) for project in found}

@@ -11,7 +11,7 @@ from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import opened, settings_of
 from minutebook.cli.printing import say, style, warn
 from minutebook.cli.terminal import as_json, identity
-from minutebook.config import Settings, option_of, stated
+from minutebook.config import Settings, explicit, option_of
 from minutebook.config.folders.finding import FolderPlace
 from minutebook.config.folders.trust import TrustedFolders
 from minutebook.config.whereabouts import follows_folders, known_place, scope_of
@@ -54,7 +54,7 @@ def where(
         _believe(settings, place, trust=trust)
         place = known_place(settings, path)
     counts = _counts(options, settings, place)
-    origins = {name: each.origin for name, each in stated(options).items()}
+    origins = {name: each.origin for name, each in explicit(options).items()}
     facts = [tell(settings, place) for tell in listeners(Event.WHERE)]
     answer = {
         "place": place,

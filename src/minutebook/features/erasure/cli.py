@@ -73,7 +73,7 @@ def erase(
     Then the files of the store are written anew, and all files are searched for what it said. The audit
     trail keeps who erased what, when and why, without a word of it. Exits with 1 if something is left.
     """
-    from minutebook.ask.opening import Here
+    from minutebook.ask.opening import OnApp
     from minutebook.features.erasure.erasing import Erasing
     from minutebook.features.erasure.selection import Choice
 
@@ -90,7 +90,7 @@ def erase(
         elif resume:
             is_clean = _say_done(erasing.resume(caller), as_json)
         else:
-            whole = tuple(any_id(Here(app, caller), each) for each in ids)
+            whole = tuple(any_id(OnApp(app, caller), each) for each in ids)
             choice = Choice(whole, query, of_user, session)
             records, copies = erasing.find(caller, choice), erasing.copies(caller, choice)
             if not (records or copies) or dry_run:

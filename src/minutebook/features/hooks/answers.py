@@ -29,7 +29,7 @@ from minutebook.features.hooks.settings import HookSettings
 from minutebook.record.caller import ANYBODY, Call, Caller, with_call
 from minutebook.record.origin import Origin, tidied
 from minutebook.record.plain import plain
-from minutebook.serve.daemon.operations import DaemonClient, unknown
+from minutebook.serve.daemon.operations import DaemonClient, unknown_request
 from minutebook.serve.invocation import Invocation
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def serve(asking: DaemonClient, request: Mapping[str, Any]) -> None:
             )
             asking.send({"answer": plain(said)})
         case _:
-            raise unknown()
+            raise unknown_request()
 
 
 def brief_alone(invocation: Invocation, request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -89,34 +89,6 @@ def tidy(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TidyReport:
-    """The state of tidying: the last round, its findings, the open items, and the rounds that did not run."""
-
-    last_at: datetime | None
-    looked_at: int
-    found: int
-    waiting: Mapping[str, int]
-    next_at: datetime | None
-    is_overdue: bool
-
-
-@operation()
-def tidy_state(app: "App", caller: Caller) -> TidyReport:
-    """Return when the last round was, and the open items."""
-    from minutebook.features.tidying.looking.state import TidyStatus
-
-    state = app.get(TidyStatus).state(caller)
-    return TidyReport(
-        state.last_at,
-        state.looked_at,
-        state.found.total(),
-        {str(each): count for each, count in state.waiting.items()},
-        state.next_at,
-        state.is_overdue,
-    )
-
-
 @operation("knowledge")
 def suggestions(app: "App", caller: Caller, names: Sequence[str]) -> list[Listed]:
     """Return the open items, by their names."""
@@ -234,4 +206,4 @@ def _review(app: "App") -> "Review":
     return app.get(Review)
 
 
-OPERATIONS = (tidy, tidy_state, suggestions, settle)
+OPERATIONS = (tidy, suggestions, settle)

@@ -162,6 +162,10 @@ class View:
         """Rank the records that hold any term of a query by BM25."""
         return self._store.match(of, self._where, query, limit)
 
+    def holding_words(self, of: type[TextRecord], words: Sequence[Sequence[str]]) -> list[set[str]]:
+        """Return, for each of some words, given by the terms that stand for it, the ids of the records that hold it."""
+        return self._store.holding_words(of, self._where, words)
+
     def nearest(
         self,
         of: type[TextRecord],

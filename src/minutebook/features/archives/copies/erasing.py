@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minutebook.features.archives.copies.backups import DATABASE, pack
 from minutebook.features.archives.copies.restores import unpack
-from minutebook.features.ledger.mirror.ledger_texts import follow
+from minutebook.features.ledger.mirror.ledger_texts import update_commit_ids
 from minutebook.memory.access.audit import Trail, decisions_among, forget_erased
 from minutebook.memory.access.visibility import Clock
 from minutebook.memory.knowledge.supersession import Supersession
@@ -99,7 +99,7 @@ def _rewrite_ledgers(store: Store, draft: Path, records: Sequence[Key]) -> None:
                 ledger = Repository.managed(head.parent, organization, nullcontext, "normal")
                 erase(ledger, ids)
                 with store.transaction(organization):
-                    commit = follow(store, organization, ledger)
+                    commit = update_commit_ids(store, organization, ledger)
                     for mark in store.find(LedgerMark, Filter(organization=organization)):
                         if commit is not None:
                             store.put(replace(mark, commit_id=commit))

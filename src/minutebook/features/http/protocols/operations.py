@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from minutebook.app import App
-from minutebook.ask.operation import ANY, SPOKEN, Operation
+from minutebook.ask.operation import ANY, BY_OPERATION, Operation
 from minutebook.ask.table import operations as all_operations
 from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
@@ -23,7 +23,7 @@ from minutebook.record.plain import plain
 from minutebook.record.rights.redaction import redacted_for
 from minutebook.serve.contracts.answers import Failure
 from minutebook.serve.dispatch import CallJob, Dispatcher
-from minutebook.serve.protocol.provenance import agent_of
+from minutebook.serve.protocol.provenance import client_of_header
 
 PATH = "/operations"
 
@@ -31,7 +31,7 @@ PATH = "/operations"
 class OperationWording:
     """Words errors that an operation meets, and gives their facts for the command line to word."""
 
-    name = SPOKEN
+    name = BY_OPERATION
 
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
@@ -63,7 +63,7 @@ def operations_route(
 
     async def answer(request: Request) -> Response:
         name, caller = request.path_params["name"], request.state.caller
-        origin = agent_of(request.headers.get("user-agent"))
+        origin = client_of_header(request.headers.get("user-agent"))
         caller = with_call(access.in_session(caller), origin=origin)
         if (operation := operations.get(name)) is None:
             return refusal(request, 404, _unserved(name))

@@ -12,15 +12,15 @@ from minutebook.serve.contracts.resources import ResourceHandlers
 
 
 def operations() -> Mapping[str, Operation]:
-    """Return the operations by the names of their tools, those of features too."""
+    """Return the operations by the names of their tools, with those of features."""
     return ChainMap(dict(OPERATIONS), *entries_of("knowledge.tools"))
 
 
 @cache
 def knowledge() -> Contract:
-    """Return the contract, which is opened once: connections share its checks of arguments.
+    """Return the contract, opened once: connections share its compiled checks of arguments.
 
-    Without a feature that answers tools or gives a prompt its records, those are left out.
+    Tools and prompts of features that are not installed are left out.
     """
     handlers = ResourceHandlers(prompts=ChainMap({}, *entries_of("knowledge.prompts")))
     whole = Contract(__name__, operations(), word, handlers=handlers)
