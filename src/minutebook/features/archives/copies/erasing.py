@@ -1,4 +1,4 @@
-"""Write a backup anew without some records."""
+"""Rewrites a backup without some records."""
 
 import os
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from minutebook.store.sqlite import SqliteStore
 _DRAFT = "erasure"
 
 
-def without(
+def rewrite_without(
     backup: Path,
     caller: Caller,
     records: Sequence[Key],
@@ -37,11 +37,11 @@ def without(
     home: Path,
     keys: Keys | None,
 ) -> None:
-    """Write a backup anew without some records, with an entry for each on the trail in it.
+    """Rewrite a backup without some records and without free pages, with an entry for each in its trail.
 
-    Its free pages go too. An encrypted one stays so, under its own key, and is unpacked in the data directory
-    `home`, where what is plain in it is plain already. Raises InvalidArchive if it is damaged,
-    EncryptionKeyMissing, StoreError or LedgerError if it cannot be written anew; the old one stays.
+    An encrypted backup keeps its key, and is unpacked in the data directory `home`, so that its plain files
+    are not written to another disk. Raises InvalidArchive if it is damaged, EncryptionKeyMissing, StoreError or
+    LedgerError if it cannot be rewritten; then the old one stays.
     """
     try:
         id = key_id_of(backup)
