@@ -117,8 +117,8 @@ class CitationRows:
 
     def put(self, organization: str, records: Iterable[JudgedRecord], wait: float = _WAIT) -> None:
         """Keep rows in place of those of the same records and work trees. Raises StoreBusy after so many seconds."""
-        with self._database.writing_beside(wait) as connection:
-            number = self._database.registered(organization)
+        with self._database.writing_outside_feed(wait) as connection:
+            number = self._database.number_for_writing(organization)
             for each in records:
                 stamps = json.dumps(dict(each.stamps))
                 judged = json.dumps(plain(each.judged))
@@ -130,7 +130,7 @@ class CitationRows:
         if not names:
             return
         number = self._database.number_of(organization)
-        with self._database.writing_beside(_WAIT) as connection:
+        with self._database.writing_outside_feed(_WAIT) as connection:
             for kind, id in names:
                 connection.run(
                     "DELETE FROM citations WHERE organization = ? AND kind = ? AND id = ?",
@@ -140,7 +140,7 @@ class CitationRows:
     def clear(self, organization: str) -> None:
         """Remove all rows of an organization, so that all is judged anew."""
         number = self._database.number_of(organization)
-        with self._database.writing_beside(_WAIT) as connection:
+        with self._database.writing_outside_feed(_WAIT) as connection:
             connection.run("DELETE FROM citations WHERE organization = ?", (number,))
 
     def confirmed(

@@ -122,7 +122,7 @@ class CodeSearch:
     ) -> list[FoundCode]:
         asked = self._signals.ask(query, caller, CodeChunk)
         if (embedding := asked.embedding) is not None:
-            embedding = embedding.less_mean(MEAN_PART)
+            embedding = embedding.without_mean(MEAN_PART)
         signals, measured = self._gathered(views, replace(asked, embedding=embedding))
         fused = Fused(signals.found(), weights)
         # All are ranked by what they are called; only the best are read whole.

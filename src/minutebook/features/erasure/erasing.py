@@ -229,7 +229,9 @@ class Erasing:
                     # After a kill nobody knows what the records said, which others may have repeated.
                     self._side_words.remove_images(organization)
                 else:
-                    self._side_words.remove(organization, lambda row: bool(said.found_in(row.said)))
+                    self._side_words.remove(
+                        organization, lambda row: bool(said.found_in(row.encoded_words))
+                    )
             for key in order.records:
                 if key[1] is not Kind.DECISION:
                     self._remove_one(caller, key)

@@ -85,4 +85,4 @@ def _of_order(orders: Orders) -> list[Finding]:
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Say of an erasure that nothing is left of its records."""
-    return Undoing(Reason("no byte of it is left")) if act.named.act == ERASE else None
+    return Undoing(Reason("no byte of it is left")) if act.naming_entry.act == ERASE else None

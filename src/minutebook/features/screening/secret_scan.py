@@ -250,4 +250,4 @@ def secrets(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Say of masked records that their secrets are gone."""
-    return Undoing(Reason("the secret is gone")) if act.named.act == MASK else None
+    return Undoing(Reason("the secret is gone")) if act.naming_entry.act == MASK else None
