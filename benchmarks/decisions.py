@@ -90,9 +90,9 @@ def decisions(size: int) -> Iterator[list[Decision]]:
         made += 1
         yield [decision]
         if made % 5 == 4 and made < size:
-            later, replaced = superseding(drawn(chance, made, decision.target), [decision])
+            later, *replaced = superseding(drawn(chance, made, decision.target), [decision])
             made += 1
-            yield [later, *replaced.values()]
+            yield [later, *replaced]
 
 
 def drawn(chance: random.Random, number: int, target: str) -> Decision:
@@ -126,7 +126,7 @@ def fill(app: App, size: int) -> float:
         # The last state of each, should an act of these supersede what another recorded.
         latest = {each.id: each for act in acts for each in act}
         files = {
-            ledger.layout.path(each): repository.create_blob(markdown.written(each))
+            ledger.layout.path(each): repository.create_blob(markdown.render(each))
             for each in latest.values()
         }
         tree = with_files(repository, objects, tree, files)

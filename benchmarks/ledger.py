@@ -19,10 +19,10 @@ import pygit2
 
 from benchmarks.measure import Table, Timing, asked, machine, publish, timed, timed_in_turn
 from minutebook.features.ledger.git import markdown
-from minutebook.features.ledger.git.history import news, read_all
+from minutebook.features.ledger.git.history import changes_since, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.trees import with_files
-from minutebook.features.ledger.git.writer import LedgerAct, writing
+from minutebook.features.ledger.git.writer import LedgerAct, locked_writer
 from minutebook.features.ledger.lineage import superseding
 from minutebook.record.ids import decision_id
 from minutebook.record.records import Authorship, Decision, DecisionStatus
@@ -56,13 +56,13 @@ def commit(ledger: Repository, *decisions: Decision) -> str:
     first = decisions[0]
     act = LedgerAct(
         id=first.id,
-        what=f"Record: {first.title}",
+        summary=f"Record: {first.title}",
         author=first.author,
         authorship=first.authorship,
         at=first.created_at,
         decisions=decisions,
     )
-    with writing(ledger) as writer:
+    with locked_writer(ledger) as writer:
         return writer.repeat(lambda: writer.commit(act)).id
 
 
@@ -71,7 +71,7 @@ def grown(ledger: Repository, size: int) -> None:
     # What is measured waits for the disk; what it starts from need not.
     pygit2.settings.enable_fsync_gitdir(False)
     files = {
-        ledger.layout.path(each): opened.create_blob(markdown.written(each))
+        ledger.layout.path(each): opened.create_blob(markdown.render(each))
         for each in map(decision, range(size))
     }
     tree = with_files(opened, ledger.objects(opened), None, files)
@@ -90,11 +90,11 @@ def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:
         def supersede(number: int) -> None:
             old = decision(number)
             new = replace(decision(2 * 10**6 + number), target=old.target)
-            taking, replaced = superseding(new, [old])
-            commit(ledger, taking, *replaced.values())
+            taking, *replaced = superseding(new, [old])
+            commit(ledger, taking, *replaced)
 
         def start(_: int) -> None:
-            news(ledger, mark)
+            changes_since(ledger, mark)
 
         hasty = Repository.managed(ledger.path, "default", alone, "normal")
         works = {
@@ -114,7 +114,7 @@ def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:
             commit(ledger, decision(3 * 10**6 + 1 + number))
         yield row(size, "start, ten new", timed(start, min(rounds, 20)))
         yield row(size, "read all", timed(lambda _: read_all(ledger, mark or ""), 1, warm=0))
-        yield row(size, "check all", timed(lambda _: news(ledger, None), 1, warm=0))
+        yield row(size, "check all", timed(lambda _: changes_since(ledger, None), 1, warm=0))
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -88,7 +88,7 @@ def _filled(home: Path) -> dict[str, str]:
             each.progress.pending for each in app.get(CodeReading).projects(person)
         ):
             time.sleep(0.2)
-        (decision,) = app.get(DecisionActs).truths(person)
+        (decision,) = app.get(DecisionActs).active_by_target(person)
         entities, _ = app.surroundings.entities(person, "billing", 1, 0)
     return {"decision": decision.id, "entity": entities[0].id}
 

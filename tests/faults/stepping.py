@@ -74,10 +74,10 @@ def _git(before: Before) -> None:
 
     for owner, name in (
         *((pygit2.Repository, each) for each in ("create_blob", "create_commit")),
-        *((Writer, each) for each in ("recover", "_commit", "_swap", "_drop_lock")),
+        *((Writer, each) for each in ("recover", "_commit", "_move_branch", "_drop_lock")),
         *((Checkout, each) for each in ("_make_index", "_install_index", "finish", "abandon")),
-        *((write_intent, each) for each in ("settle",)),
-        *((write_intent.PendingWrite, each) for each in ("put",)),
+        *((write_intent, each) for each in ("remove",)),
+        *((write_intent.PendingWrite, each) for each in ("write",)),
         *((DecisionTables, each) for each in ("put_mark", "take_in")),
     ):
         _wrap(owner, name, before)

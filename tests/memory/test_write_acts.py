@@ -185,13 +185,13 @@ BESIDE = {
 
 READS = {
     "DecisionActs": {
-        "beginning",
+        "starting_with",
         "everything",
         "history",
         "latest",
         "on_target_of",
         "read",
-        "truths",
+        "active_by_target",
     },
     "entities": {"communities", "read", "related"},
     "Erasing": {"check", "copies", "find", "unfinished"},

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlencode
 
 from minutebook.ask.memories import in_folder
 from minutebook.ask.operation import operation
-from minutebook.feature import loaded
-from minutebook.record.caller import Caller, FolderScope, anywhere
+from minutebook.feature import entries_of
+from minutebook.record.caller import Caller, FolderScope, without_folder_scope
 from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.record.filters import MemoryQuery
 from minutebook.record.policy import may_read_metrics
@@ -46,9 +46,9 @@ def report(app: "App", caller: Caller, span: DaySpan) -> list[DayPart]:
     command that moves the memories of no project there.
     """
     here = None if caller.folder_scope is None else caller.folder_scope.repository
-    caller = anywhere(caller)
+    caller = without_folder_scope(caller)
     found = [*_memories(app, caller, span, here), *_sessions(app, caller, span)]
-    for tell in loaded("today"):
+    for tell in entries_of("today"):
         found += tell(app, caller, span)
     found += _failing_jobs(app, caller)
     topics = {part.topic for part in found}

@@ -10,7 +10,7 @@ from minutebook.ask.connection import P, R, StoreConnection
 from minutebook.ask.operation import BY_OPERATION, Operation
 from minutebook.config import Settings
 from minutebook.model.service import until_loaded
-from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.caller import Call, Caller, with_call
 from minutebook.record.errors import InvalidInput, StoreClosed, StoreError
 from minutebook.record.origin import Origin
 
@@ -35,7 +35,7 @@ class InProcess(StoreConnection):
         if self._is_closed:
             raise StoreClosed("this memory was closed; open it again")
         request = f"{self._caller.call.session[-8:]}-{next(self._numbers)}"
-        caller = in_call(self._caller, request=request, notes={})
+        caller = with_call(self._caller, request=request, notes={})
         given = operation.as_json(*arguments, **named)
         return operation.read(operation.answer(self._app, caller, given))
 

@@ -12,7 +12,7 @@ from minutebook.record import policy
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import Conflict, InvalidInput
 from minutebook.record.filters import ANY_MEMORY, MemoryQuery, default_organization
-from minutebook.record.ids import id_apart
+from minutebook.record.ids import derived_id
 from minutebook.record.listed import LinkedMemory, MemoryList
 from minutebook.record.reason import must_be_one_of
 from minutebook.record.records import (
@@ -149,7 +149,7 @@ def _check_importance(importance: float | None) -> None:
 def _id_of_key(caller: Caller, key: str) -> str:
     """Return the id of the memory that a caller stores under a key: each scope has keys of its own."""
     repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
-    return id_apart(key, default_organization(caller), caller.user or "", *repositories)
+    return derived_id(key, default_organization(caller), caller.user or "", *repositories)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from minutebook import __version__
 from minutebook.ask.client import Minutebook
 from minutebook.ask.connection import P, R, StoreConnection
 from minutebook.ask.operation import Operation
-from minutebook.record.caller import Caller, Note, in_call, no_progress
+from minutebook.record.caller import Caller, Note, no_progress, with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.origin import Origin, as_client
 
@@ -31,7 +31,7 @@ class OnApp(StoreConnection):
 
             progress = until_loaded(self._app.embedding)
         try:
-            caller = in_call(self._caller, notes=notes, progress=progress)
+            caller = with_call(self._caller, notes=notes, progress=progress)
             return operation.act(self._app, caller, *arguments, **named)
         finally:
             self.notes |= {name: note.text for name, note in notes.items()}

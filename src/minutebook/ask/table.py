@@ -5,7 +5,7 @@ from functools import cache
 
 from minutebook.ask import day, graph, journal, memories, upkeep
 from minutebook.ask.operation import Operation
-from minutebook.feature import features, loaded
+from minutebook.feature import entries_of, features
 from minutebook.record.errors import InvalidInput, NotFound
 from minutebook.record.records import Record
 
@@ -14,7 +14,7 @@ from minutebook.record.records import Record
 def operations() -> Mapping[str, Operation[..., object]]:
     """Return every operation by its name."""
     core = (module.OPERATIONS for module in (memories, graph, journal, day, upkeep))
-    return {each.name: each for group in (*core, *loaded("operations")) for each in group}
+    return {each.name: each for group in (*core, *entries_of("operations")) for each in group}
 
 
 def operation_named(name: str) -> Operation[..., object]:

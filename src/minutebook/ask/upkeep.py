@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from minutebook.ask.operation import operation
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.records import Kind
 
@@ -47,7 +47,7 @@ class StoreState:
 def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
     """Return the state of the store, with the counts of some kinds of records."""
     of_features: dict[str, object] = {}
-    for lines_of in loaded("status"):
+    for lines_of in entries_of("status"):
         of_features |= lines_of(app, caller)
     placement, embedding = app.database.placement(), app.embedding
     to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)

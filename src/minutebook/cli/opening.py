@@ -10,7 +10,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import warn
-from minutebook.record.caller import Caller, FolderScope, in_call
+from minutebook.record.caller import Caller, FolderScope, with_call
 from minutebook.record.errors import EmbeddingError, InvalidInput, StoreError
 from minutebook.record.origin import Origin
 from minutebook.serve.invocation import TOKEN_VARIABLE, Invocation, environment, working_directory
@@ -171,7 +171,7 @@ def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         app = stack.enter_context(closing(open_app(settings, or_reads=True)))
         stack.callback(app.embedding.close)
         caller = at_work(settings, settings.person(options, getpass.getuser()), working_directory())
-        caller = in_call(caller, progress=until_loaded(app.embedding))
+        caller = with_call(caller, progress=until_loaded(app.embedding))
         yield app, caller
         warn(*(note.text for note in caller.call.notes.values() if note.text))
         if app.embeddings.is_notified and not app.embedding.is_off:

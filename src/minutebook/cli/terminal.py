@@ -16,7 +16,7 @@ from minutebook.cli.opening import CONNECTION, server_named
 from minutebook.cli.printing import sentence, short, style, warn
 from minutebook.record.control_characters import escaped, is_blank
 from minutebook.record.errors import InvalidInput, MinutebookError, Refused
-from minutebook.record.origin import Origin, as_name
+from minutebook.record.origin import Origin, quoted_name
 from minutebook.record.reason import count_of, must_be_one_of
 from minutebook.record.records import Entry, Kind, Memory, TextRecord, Turn
 from minutebook.serve.invocation import (
@@ -337,7 +337,7 @@ def entry_line(entry: Entry) -> str:
     """Return the line of an audit entry, without its subject."""
     with_token = f", with token {entry.token}" if entry.token else ""
     line = (
-        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {as_name(entry.actor)} "
+        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {quoted_name(entry.actor)} "
         f"({entry.role}{with_token}){through(entry.origin)}: {entry.outcome}"
     ) + (f" ({entry.reason})" if entry.reason else "")
     return style(line, fg=None if entry.outcome == "done" else "red")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.feature import features, loaded
+from minutebook.feature import entries_of, features
 from minutebook.model import Embedder, Embedding, Model
 from minutebook.record.errors import ModelUnavailable
 
@@ -22,7 +22,7 @@ class Models:
 
 def models_of(settings: Settings) -> Models:
     """Return the models that the settings name; nothing is loaded yet. Raises InvalidInput if settings do not fit together."""
-    services = (open_service(settings) for open_service in loaded("models.chat"))
+    services = (open_service(settings) for open_service in entries_of("models.chat"))
     return Models(open_embedding(settings), next(filter(None, services), None))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.memory.maintenance.data_directory import DataDirectory
 from minutebook.store.disk.keys import place_of
 
@@ -18,7 +18,7 @@ MOST_BACKUPS = 5
 
 def data_directory(settings: Settings) -> DataDirectory:
     """Return the data directory of these settings, with its derived files."""
-    copies = [path for copies_of in loaded("files.copies") for path in copies_of(settings)]
+    copies = [path for copies_of in entries_of("files.copies") for path in copies_of(settings)]
     return DataDirectory(
         settings.database,
         settings.claims,
@@ -31,7 +31,7 @@ def data_directory(settings: Settings) -> DataDirectory:
 
 def backups_of(directory: DataDirectory) -> list[Path]:
     """Return the existing backups of a data directory, as features know them, the latest first."""
-    return [path for known in loaded("files.backups") for path in known(directory)]
+    return [path for known in entries_of("files.backups") for path in known(directory)]
 
 
 def damage_of(settings: Settings) -> "list[Finding]":

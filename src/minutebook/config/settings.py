@@ -17,7 +17,7 @@ from minutebook.config.subjects import (
     ProcessSettings,
     StoreSettings,
 )
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.caller import ANYBODY, Call, Caller
 from minutebook.record.origin import Origin
 from minutebook.record.records import Role
@@ -85,7 +85,7 @@ class Settings(
 @cache
 def all_settings() -> type[Any]:
     """Return the class with the settings of the core and of every feature."""
-    parts: list[type[Settings]] = list(loaded("settings"))
+    parts: list[type[Settings]] = list(entries_of("settings"))
     return dataclass(frozen=True, kw_only=True)(type("AllSettings", (*parts, Settings), {}))
 
 
@@ -135,4 +135,4 @@ def differing(one: Settings, other: Settings) -> list[str]:
 
 def subjects() -> Sequence[type]:
     """Return the classes that declare settings, those of the core first, in the order of the documentation."""
-    return (*reversed(Settings.__bases__), *loaded("settings"))
+    return (*reversed(Settings.__bases__), *entries_of("settings"))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from minutebook.config import Settings
 from minutebook.config.subjects import scheme_of
-from minutebook.feature import engines, loaded
+from minutebook.feature import engines, entries_of
 from minutebook.record.errors import InvalidInput
 from minutebook.store.disk.keys import place_of
 from minutebook.store.file_locks import FileLocks
@@ -82,4 +82,4 @@ def store_at(settings: Settings, address: str, *, receives: bool = False) -> Ten
 
 def _beside(settings: Settings) -> tuple[Path, ...]:
     """Return the files in a data directory that exist only if there was a store."""
-    return tuple(path for beside in loaded("files.beside") for path in beside(settings))
+    return tuple(path for beside in entries_of("files.beside") for path in beside(settings))

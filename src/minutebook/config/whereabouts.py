@@ -7,7 +7,7 @@ from pathlib import Path
 from minutebook.config import Settings
 from minutebook.config.folders.finding import FolderPlace, find_place, with_name
 from minutebook.config.folders.trust import TrustedFolders
-from minutebook.record.caller import Caller, FolderScope, WorkTree, in_call
+from minutebook.record.caller import Caller, FolderScope, WorkTree, with_call
 
 
 def follows_folders(settings: Settings) -> bool:
@@ -40,7 +40,7 @@ def at_work(settings: Settings, caller: Caller, folder: str) -> Caller:
     """Return a caller with the work tree of a folder, unchanged for the path ""."""
     if not folder:
         return caller
-    return in_call(caller, work_tree=work_tree_of(known_place(settings, Path(folder))))
+    return with_call(caller, work_tree=work_tree_of(known_place(settings, Path(folder))))
 
 
 def repository_by_path(settings: Settings) -> Callable[[str], str | None]:

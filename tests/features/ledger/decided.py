@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.features.ledger.git.repository import Repository
-from minutebook.features.ledger.git.writer import LedgerAct, writing
+from minutebook.features.ledger.git.writer import LedgerAct, locked_writer
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.record.caller import Caller
 from minutebook.record.records import Authorship, Decision, DecisionStatus, Role
@@ -52,13 +52,13 @@ def committed(app: App, *decisions: Decision, key: bytes | None = None) -> str:
     act = LedgerAct(
         key=key,
         id="elsewhere",
-        what="Decide elsewhere",
+        summary="Decide elsewhere",
         author="cleo",
         authorship=Authorship.HUMAN,
         at=NOON,
         decisions=decisions,
     )
-    with writing(ledger_of(app)) as writer:
+    with locked_writer(ledger_of(app)) as writer:
         return writer.repeat(lambda: writer.commit(act)).id
 
 

@@ -68,7 +68,7 @@ def test_a_decision_takes_the_place_of_another(world: World) -> None:
         superseded_by=(new.id,),
         commit_id=new.commit_id,
     )
-    assert world.app.get(DecisionActs).truths(PERSON) == [new]
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == [new]
     assert git(ledger_of(world.app).path, "rev-list", "--count", "HEAD") == "2"
     assert world.app.get(Ledgers).check() == []
 
@@ -153,9 +153,9 @@ def test_what_concerns_others_is_neither_seen_nor_touched(world: World) -> None:
     ana, ben = (replace(AGENT, organization="default", user=name) for name in ("ana", "ben"))
     one, two = decide.record(ana, draft()), decide.record(ben, draft(title="Use files"))
     abroad = decide.record(replace(AGENT, organization="acme"), draft())
-    assert decide.truths(ana) == [one]
-    assert decide.truths(replace(AGENT, organization="acme")) == [abroad]
-    assert {each.id for each in decide.truths(AGENT)} == {one.id, two.id, abroad.id}
+    assert decide.active_by_target(ana) == [one]
+    assert decide.active_by_target(replace(AGENT, organization="acme")) == [abroad]
+    assert {each.id for each in decide.active_by_target(AGENT)} == {one.id, two.id, abroad.id}
     for id in (two.id, abroad.id):
         with pytest.raises(NotFound):
             decide.read(ana, id)
@@ -189,7 +189,7 @@ def test_everything_is_told_by_age_and_the_truth_by_target(world: World) -> None
         made.append(world.app.get(DecisionActs).record(AGENT, draft(target)))
         world.clock.turn()
     assert world.app.get(DecisionActs).everything(VIEWER) == made
-    assert [each.target for each in world.app.get(DecisionActs).truths(VIEWER)] == [
+    assert [each.target for each in world.app.get(DecisionActs).active_by_target(VIEWER)] == [
         "model",
         "store",
         "wire",
@@ -229,7 +229,9 @@ def test_spellings_that_were_decided_apart_are_shown_and_settled_by_a_person(
     old = [written(number, target=target) for number, target in enumerate(targets, 1)]
     committed(world.app, *old)
     app = world.app
-    assert {each.id for each in app.get(DecisionActs).truths(AGENT)} == {each.id for each in old}
+    assert {each.id for each in app.get(DecisionActs).active_by_target(AGENT)} == {
+        each.id for each in old
+    }
     [finding] = app.doctor.examine()
     assert "'API Auth', 'api auth', 'api-auth'" in finding.finding
     assert all(each.id in finding.finding for each in old)
@@ -245,5 +247,5 @@ def test_spellings_that_were_decided_apart_are_shown_and_settled_by_a_person(
         app.get(DecisionActs).supersede(AGENT, every, draft("API Auth"))
     new = app.get(DecisionActs).supersede(PERSON, every, draft("api_auth"))
     assert new.target == "API Auth"
-    assert app.get(DecisionActs).truths(AGENT) == [new]
+    assert app.get(DecisionActs).active_by_target(AGENT) == [new]
     assert app.doctor.examine() == []

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from minutebook.features.ledger.lineage import (
     Rule,
     TargetKey,
+    active_successors,
     check_is_pending,
     check_may_record,
     check_may_supersede,
     check_review_is_over,
     scoped_target,
     superseding,
-    truth,
     violations,
     violations_between,
     violations_near,
@@ -28,7 +28,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, Decided, Forbidden, UnderReview
 from minutebook.record.records import Authorship, Decision, DecisionStatus, ProposalStatus, Role
 from minutebook.record.writing.decision_drafts import (
-    FIXED,
+    IMMUTABLE_FIELDS,
     authorship_of,
     check_may_accept,
     check_may_propose,
@@ -74,8 +74,8 @@ def histories(draw: st.DrawFn, least: int = 0) -> list[tuple[Ledger, set[str]]]:
         if old and draw(st.integers(0, 4)) == 0:
             changed = {old[0].id: replace(old[0], status=WITHDRAWN)}
         else:
-            new, replaced = superseding(new, old)
-            changed = {id: new, **replaced}
+            new, *replaced = superseding(new, old)
+            changed = {each.id: each for each in (new, *replaced)}
         ledger = {**ledger, **changed}
         states.append((ledger, set(changed)))
     return states
@@ -98,10 +98,10 @@ def test_truth_is_the_same_from_every_member_of_a_chain(
 ) -> None:
     ledger = states[-1][0]
     for each in ledger.values():
-        ends = truth(each, ledger.get)
+        ends = active_successors(each, ledger.get)
         assert len(ends) <= 1
         for id in (*each.supersedes, *each.superseded_by):
-            assert truth(ledger[id], ledger.get) == ends
+            assert active_successors(ledger[id], ledger.get) == ends
         if each.status is ACTIVE:
             assert ends == (each,)
         for end in ends:
@@ -112,7 +112,7 @@ def test_truth_is_the_same_from_every_member_of_a_chain(
 def test_truth_is_found_or_not_but_always_ends(arrows: dict[str, list[str]]) -> None:
     ledger = {id: decision(id, superseded_by=tuple(to)) for id, to in arrows.items()}
     for each in ledger.values():
-        assert each in truth(each, ledger.get)
+        assert each in active_successors(each, ledger.get)
 
 
 @st.composite
@@ -201,7 +201,7 @@ def test_a_chain_is_followed_beyond_the_depth_of_calls() -> None:
     length = sys.getrecursionlimit() + 100
     ledger = chain(*(f"{n:05}>{n + 1:05}" for n in range(length)))
     assert violations(ledger.values()) == []
-    assert [each.id for each in truth(ledger["00000"], ledger.get)] == [f"{length:05}"]
+    assert [each.id for each in active_successors(ledger["00000"], ledger.get)] == [f"{length:05}"]
 
 
 def test_two_that_superseded_the_same_on_two_branches_are_a_conflict_until_one_supersedes_both() -> (
@@ -209,16 +209,16 @@ def test_two_that_superseded_the_same_on_two_branches_are_a_conflict_until_one_s
 ):
     forked = chain("a>b", "a>c")
     assert rules(forked) == [(Rule.ONE_ACTIVE, ("b", "c"))]
-    assert [each.id for each in truth(forked["a"], forked.get)] == ["b", "c"]
+    assert [each.id for each in active_successors(forked["a"], forked.get)] == ["b", "c"]
     joined = chain("a>b", "a>c", "b>d", "c>d")
     assert rules(joined) == []
-    assert [each.id for each in truth(joined["a"], joined.get)] == ["d"]
+    assert [each.id for each in active_successors(joined["a"], joined.get)] == ["d"]
 
 
 def test_a_chain_that_was_withdrawn_has_no_truth() -> None:
     ledger = chain("a>b", b=WITHDRAWN)
     assert rules(ledger) == []
-    assert truth(ledger["a"], ledger.get) == ()
+    assert active_successors(ledger["a"], ledger.get) == ()
 
 
 def test_other_scopes_are_other_seats() -> None:
@@ -226,7 +226,7 @@ def test_other_scopes_are_other_seats() -> None:
     assert violations([*several, decision("c")]) == []
 
 
-@pytest.mark.parametrize("field", FIXED)
+@pytest.mark.parametrize("field", IMMUTABLE_FIELDS)
 def test_what_was_decided_does_not_change(field: str) -> None:
     before = decision("a")
     values: dict[str, Any] = {"consequences": ("x",), "supersedes": ("x",)}

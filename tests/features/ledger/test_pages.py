@@ -64,7 +64,9 @@ def test_an_admin_accepts_a_proposal_with_the_secret(tmp_path: Path) -> None:
         human = site.bearer()
         human.get(f"/decisions/{proposal.id}")
         assert human.post(path, secret=SECRET).status_code == 403
-        assert [each.title for each in site.app.get(DecisionActs).truths(OWNER)] == ["Use SQLite"]
+        assert [each.title for each in site.app.get(DecisionActs).active_by_target(OWNER)] == [
+            "Use SQLite"
+        ]
 
 
 def test_an_accepted_proposal_holds(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_an_accepted_proposal_holds(tmp_path: Path) -> None:
         admin.get(f"/decisions/{proposal.id}")
         answer = admin.post(f"/decisions/{proposal.id}/accept", secret=SECRET)
         assert "Accepted: this holds now." in admin.followed(answer).text
-        (made,) = site.app.get(DecisionActs).truths(OWNER)
+        (made,) = site.app.get(DecisionActs).active_by_target(OWNER)
         assert (made.title, made.author) == ("Use Postgres", "grace")
         settled = admin.get(f"/decisions/{proposal.id}").text
         assert made.id in settled

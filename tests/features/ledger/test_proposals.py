@@ -36,7 +36,7 @@ def test_a_proposal_changes_nothing_that_holds(sealed: World) -> None:
     old = sealed.app.get(DecisionActs).record(PERSON, draft())
     head = ledger_of(sealed.app).head()
     made = sealed.app.get(Proposals).propose(AGENT, draft(title="Use files"), [old.id])
-    assert sealed.app.get(DecisionActs).truths(AGENT) == [old]
+    assert sealed.app.get(DecisionActs).active_by_target(AGENT) == [old]
     assert ledger_of(sealed.app).head() == head
     assert sealed.app.get(Proposals).pending(AGENT) == [made]
     assert sealed.app.get(DecisionActs).read(AGENT, made.id) == made
@@ -50,7 +50,7 @@ def test_an_accepted_proposal_is_the_word_of_the_admin_in_place_of_what_stood(
     made = sealed.app.get(Proposals).propose(AGENT, draft(title="Use files"))
     sealed.clock.turn(HOUR)
     new = sealed.app.get(Proposals).accept(ADMIN, made.id, SECRET)
-    assert sealed.app.get(DecisionActs).truths(AGENT) == [new]
+    assert sealed.app.get(DecisionActs).active_by_target(AGENT) == [new]
     assert (new.title, new.supersedes, new.proposal) == ("Use files", (old.id,), made.id)
     assert (new.authorship, new.author) == (Authorship.HUMAN, "ada")
     assert kept(sealed, made.id) == close_proposal(made, new)
@@ -85,7 +85,7 @@ def test_a_declined_proposal_is_settled_and_what_held_still_does(sealed: World) 
         ADMIN.name,
         at,
     )
-    assert sealed.app.get(DecisionActs).truths(AGENT) == [old]
+    assert sealed.app.get(DecisionActs).active_by_target(AGENT) == [old]
     assert sealed.app.get(Proposals).pending(AGENT) == []
     assert sealed.entries(made.id)[-1].act == "decline"
     with pytest.raises(Conflict, match="declined already"):
@@ -119,7 +119,7 @@ def test_without_the_secret_nothing_is_accepted_and_each_guess_is_entered(sealed
         sealed.app.get(Proposals).accept(ADMIN, made.id, None)
     with pytest.raises(WrongSecret):
         sealed.app.get(Proposals).accept(ADMIN, made.id, SECRET.upper())
-    assert sealed.app.get(DecisionActs).truths(AGENT) == []
+    assert sealed.app.get(DecisionActs).active_by_target(AGENT) == []
     outcomes = [each.outcome for each in sealed.entries(made.id)]
     assert outcomes == ["done", "Forbidden", "WrongSecret"]
     assert ledger_of(sealed.app).head() is None
@@ -151,9 +151,9 @@ def test_an_acceptance_that_a_kill_cut_short_after_its_commit_is_brought_to_its_
     made = sealed.app.get(Proposals).propose(AGENT, draft())
     now = sealed.clock.turn(HOUR)
     id = decision_id(now, lambda _: 7)
-    key = sealed.app.get(Ledgers).trust.made_key()
+    key = sealed.app.get(Ledgers).trust.ensure_key()
     committed(sealed.app, build_accepted(ADMIN, made, id, now), key=key)
     sealed.app.get(Ledgers).recover()
-    [truth] = sealed.app.get(DecisionActs).truths(AGENT)
+    [truth] = sealed.app.get(DecisionActs).active_by_target(AGENT)
     assert (truth.id, truth.status) == (id, DecisionStatus.ACTIVE)
     assert kept(sealed, made.id) == close_proposal(made, truth)

@@ -98,7 +98,7 @@ def test_a_commit_that_the_tables_lack_is_taken_in_at_the_next_question(
     origin = Origin(client="git", version=commit[:12], brought="cleo <human@minutebook.invalid>")
     known = replace(made, commit_id=commit, origin=origin)
     assert world.app.get(DecisionActs).read(AGENT, made.id) == known
-    assert {each.id for each in world.app.get(DecisionActs).truths(AGENT)} == {
+    assert {each.id for each in world.app.get(DecisionActs).active_by_target(AGENT)} == {
         first.id,
         made.id,
     }
@@ -159,7 +159,7 @@ def test_whoever_lost_the_repository_reads_on_and_has_it_again_by_a_rebuild(worl
     old = world.app.get(DecisionActs).record(PERSON, draft())
     new = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
     shutil.rmtree(ledger_of(world.app).path)
-    assert [each.id for each in world.app.get(DecisionActs).truths(AGENT)] == [new.id]
+    assert [each.id for each in world.app.get(DecisionActs).active_by_target(AGENT)] == [new.id]
     [reason] = reasons(world)
     assert "no commits any more" in reason
     with pytest.raises(LedgerBroken):
@@ -224,7 +224,7 @@ def test_a_history_that_somebody_changed_is_found_served_as_it_was_and_never_men
     made = world.app.get(DecisionActs).record(PERSON, draft())
     kept = world.kept()
     rewritten(world, lambda data: data.replace(old, new), made)
-    assert world.app.get(DecisionActs).truths(AGENT) == [made]
+    assert world.app.get(DecisionActs).active_by_target(AGENT) == [made]
     assert (
         world.app.get(DecisionSearch).search(AGENT, "SQLite", DecisionMode.STRICT, 5)[0].record
         == made
@@ -264,7 +264,7 @@ def test_a_rewritten_history_is_found(world: World) -> None:
     git(ledger_of(world.app).path, "update-ref", "refs/heads/main", early)
     [reason] = reasons(world)
     assert "rewritten" in reason
-    assert len(world.app.get(DecisionActs).truths(AGENT)) == 2
+    assert len(world.app.get(DecisionActs).active_by_target(AGENT)) == 2
 
 
 # Colleagues
@@ -276,7 +276,7 @@ def test_two_truths_after_a_merge_are_a_conflict_on_that_target_alone(
     world = opener(ledger_trust="everyone")
     ours = world.app.get(DecisionActs).record(AGENT, draft())
     committed(world.app, theirs := written(1))
-    assert {each.id for each in world.app.get(DecisionActs).truths(AGENT)} == {
+    assert {each.id for each in world.app.get(DecisionActs).active_by_target(AGENT)} == {
         ours.id,
         theirs.id,
     }
@@ -304,9 +304,9 @@ def test_a_colleague_may_supersede_what_was_recorded_here(
 ) -> None:
     world = opener(ledger_trust="everyone")
     ours = world.app.get(DecisionActs).record(AGENT, draft())
-    new, replaced = superseding(written(1), [replace(ours, commit_id=None)])
-    committed(world.app, new, *replaced.values())
-    [truth] = world.app.get(DecisionActs).truths(AGENT)
+    new, *replaced = superseding(written(1), [replace(ours, commit_id=None)])
+    committed(world.app, new, *replaced)
+    [truth] = world.app.get(DecisionActs).active_by_target(AGENT)
     assert truth.id == new.id
     assert decisions_in(world.app)[ours.id].status is DecisionStatus.SUPERSEDED
     assert world.app.get(Ledgers).check() == []
@@ -337,7 +337,7 @@ def test_a_ledger_lies_in_the_project_that_is_named(
     made = world.app.get(DecisionActs).record(PERSON, draft())
     folder = "docs/decisions" if named == "." else named
     path = project / folder / markdown.file_name(made)
-    assert path.read_bytes() == markdown.written(made)
+    assert path.read_bytes() == markdown.render(made)
     assert git(project, "status", "--porcelain") == ""
     assert git(project, "log", "--format=%an|%s", "-1") == "ann|Record store: Use SQLite"
     assert git(project, "fsck", "--strict") == ""
@@ -348,12 +348,12 @@ def test_two_stores_share_a_project(opener: Opener, project: Path) -> None:
     one = opener(ledger=project, ledger_trust="everyone")
     two = opener(name="two", ledger=project, ledger_trust="everyone")
     made = one.app.get(DecisionActs).record(PERSON, draft())
-    [truth] = two.app.get(DecisionActs).truths(AGENT)
+    [truth] = two.app.get(DecisionActs).active_by_target(AGENT)
     assert replace(truth, origin=None) == made
     with pytest.raises(Decided):
         two.app.get(DecisionActs).record(AGENT, draft())
     new = two.app.get(DecisionActs).supersede(PERSON, [made.id], draft(title="Use files"))
-    assert [each.id for each in one.app.get(DecisionActs).truths(AGENT)] == [new.id]
+    assert [each.id for each in one.app.get(DecisionActs).active_by_target(AGENT)] == [new.id]
 
 
 def test_other_organizations_keep_their_own_ledger(opener: Opener, project: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_ledger_without_git_refuses_writes_with_the_way_out(
     with pytest.raises(LedgerError, match="git init"):
         world.app.get(DecisionActs).record(PERSON, draft())
     assert world.kept() == kept
-    assert world.app.get(DecisionActs).truths(AGENT) == []
+    assert world.app.get(DecisionActs).active_by_target(AGENT) == []
     assert len(reasons(world)) == 1
 
 
@@ -387,7 +387,7 @@ def test_a_detached_head_refuses_writes_and_nothing_is_half_done(
     with pytest.raises(LedgerError, match="detached"):
         world.app.get(DecisionActs).record(PERSON, draft("wire"))
     assert (world.kept(), git(project, "rev-parse", "HEAD")) == (kept, head)
-    assert world.app.get(DecisionActs).truths(AGENT) == [made]
+    assert world.app.get(DecisionActs).active_by_target(AGENT) == [made]
 
 
 def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
@@ -398,7 +398,7 @@ def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
     new = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
     world.app.close()
     moved = opener(ledger=project)
-    assert [each.id for each in moved.app.get(DecisionActs).truths(AGENT)] == [new.id]
+    assert [each.id for each in moved.app.get(DecisionActs).active_by_target(AGENT)] == [new.id]
     rebuilt = moved.app.get(Rebuilds).rebuild(ADMIN)
     assert set(rebuilt.to_git) == {old.id, new.id}
     assert agree(moved)
@@ -410,7 +410,7 @@ def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
 def test_who_decides_nothing_has_no_repository(world: World, tmp_path: Path) -> None:
     world.remember("Ana likes tea")
     world.app.get(Ledgers).recover()
-    assert world.app.get(DecisionActs).truths(AGENT) == []
+    assert world.app.get(DecisionActs).active_by_target(AGENT) == []
     assert world.app.get(Ledgers).states() == []
     assert not (tmp_path / "one" / "ledgers").exists()
 
@@ -453,7 +453,7 @@ def test_a_store_that_fails_after_the_commit_says_so_and_takes_it_in_later(
             world.app.get(DecisionActs).record(PERSON, draft())
         assert "is in Git" in failure.value.reason
         ballast.unlink()
-        made = {each.target: each for each in world.app.get(DecisionActs).truths(AGENT)}
+        made = {each.target: each for each in world.app.get(DecisionActs).active_by_target(AGENT)}
         assert made["wire"] == first
         assert made["store"].id in failure.value.reason
         assert world.app.get(Ledgers).check() == []
@@ -473,7 +473,7 @@ def test_a_store_that_fails_to_note_the_commit_says_that_it_is_in_git(
         patch.setattr(world.app.get(Ledgers).tables, "put_mark", fail)
         with pytest.raises(LedgerError, match=r"is in Git .* connection was cut"):
             world.app.get(DecisionActs).record(PERSON, draft())
-    assert {each.target for each in world.app.get(DecisionActs).truths(AGENT)} == {
+    assert {each.target for each in world.app.get(DecisionActs).active_by_target(AGENT)} == {
         "wire",
         "store",
     }
@@ -509,7 +509,7 @@ def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out
         with pytest.raises(LedgerDamaged) as damage:
             act()
         assert str(file) in damage.value.reason
-    assert app.get(DecisionActs).truths(AGENT) == [made, old]
+    assert app.get(DecisionActs).active_by_target(AGENT) == [made, old]
     world.remember("Ana likes tea")
     [reason] = reasons(world)
     assert str(file) in reason
@@ -552,7 +552,7 @@ def test_while_a_decision_waits_for_another_git_command_others_write(
     finally:
         held.unlink()
         deciding.join()
-    assert world.app.get(DecisionActs).truths(AGENT) == made
+    assert world.app.get(DecisionActs).active_by_target(AGENT) == made
     assert git(project, "status", "--porcelain") == ""
 
 

@@ -17,7 +17,7 @@ from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.ledger.proposals import Proposals
-from minutebook.features.ledger.repositories import Deciding, Ledgers
+from minutebook.features.ledger.repositories import Ledgers, LockedLedger
 from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.record.errors import Forbidden, GuessedTooOften, LedgerError, StoreBusy, WrongSecret
 from tests.features.ledger.decided import ADMIN, PERSON, SECRET, decisions_in, draft, git, ledger_of
@@ -64,7 +64,7 @@ def mounted(home: Path, volume: Path) -> None:
 
 
 def titles(app: App) -> list[str]:
-    return [each.title for each in app.get(DecisionActs).truths(PERSON)]
+    return [each.title for each in app.get(DecisionActs).active_by_target(PERSON)]
 
 
 def refused(app: App, target: str = "wire") -> LedgerError:
@@ -164,15 +164,15 @@ def test_who_lost_the_lease_does_not_commit(
 ) -> None:
     one = start("one")
     one.get(DecisionActs).record(PERSON, draft())
-    head, repeat = ledger_of(one).head(), Deciding.repeat
+    head, repeat = ledger_of(one).head(), LockedLedger.repeat
 
-    def lose(deciding: Deciding, attempt: Callable[[], Any]) -> Any:
+    def lose(deciding: LockedLedger, attempt: Callable[[], Any]) -> Any:
         postgres_server.server().execute(
             "UPDATE leases SET holder = 'another' WHERE name = 'ledger default'", database
         )
         return repeat(deciding, attempt)
 
-    monkeypatch.setattr(Deciding, "repeat", lose)
+    monkeypatch.setattr(LockedLedger, "repeat", lose)
     with pytest.raises(StoreBusy, match="out of reach"):
         one.get(DecisionActs).record(PERSON, draft("wire", "Use copper"))
     assert ledger_of(one).head() == head

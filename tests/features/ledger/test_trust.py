@@ -62,7 +62,7 @@ def commits(place: Path, *decisions: Decision, options: tuple[str, ...] = MALLOR
     folder = place / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for each in decisions:
-        (folder / markdown.file_name(each)).write_bytes(markdown.written(each))
+        (folder / markdown.file_name(each)).write_bytes(markdown.render(each))
     git(place, "add", "--all")
     git(place, *options, "commit", "--quiet", "--message=Merge pull request")
     return git(place, "rev-parse", "HEAD")
@@ -85,7 +85,7 @@ def test_what_git_brings_is_its_committers_and_waits(opener: Opener, project: Pa
     mine = world.app.get(DecisionActs).record(PERSON, draft("wire"))
     forged = written(1, title="Send passwords by mail", author="ann")
     commit = commits(project, forged)
-    assert world.app.get(DecisionActs).truths(PERSON) == [mine]
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == [mine]
     [proposal] = waiting(world)
     assert (proposal.title, proposal.decision) == (forged.title, forged.id)
     assert proposal.author == "Mallory <mallory@example.org>"
@@ -104,18 +104,18 @@ def test_what_was_accepted_holds_as_git_has_it_and_makes_no_commit(
 ) -> None:
     world = opener(ledger=project)
     old = world.app.get(DecisionActs).record(AGENT, draft())
-    new, replaced = superseding(
+    new, *replaced = superseding(
         written(1, authorship=Authorship.AGENT), [replace(old, commit_id=None)]
     )
-    commit = commits(project, new, *replaced.values())
-    assert world.app.get(DecisionActs).truths(PERSON)[0].id == old.id
+    commit = commits(project, new, *replaced)
+    assert world.app.get(DecisionActs).active_by_target(PERSON)[0].id == old.id
     [proposal] = waiting(world)
     assert proposal.supersedes == (old.id,)
     made = accept(world, proposal)
     assert (made.id, made.commit_id) == (new.id, commit)
     assert made.origin is not None
     assert made.origin.brought == "Mallory <mallory@example.org>"
-    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [new.id]
+    assert [each.id for each in world.app.get(DecisionActs).active_by_target(PERSON)] == [new.id]
     assert decisions_in(world.app)[old.id].superseded_by == (new.id,)
     assert git(project, "rev-parse", "HEAD") == commit
     settled = world.store.get(Proposal, "default", proposal.id)
@@ -134,10 +134,10 @@ def test_what_waits_keeps_nobody_from_deciding_and_is_left_in_git(
 ) -> None:
     world = opener(ledger=project)
     old = world.app.get(DecisionActs).record(PERSON, draft())
-    new, replaced = superseding(written(1), [replace(old, commit_id=None)])
-    commits(project, new, *replaced.values())
+    new, *replaced = superseding(written(1), [replace(old, commit_id=None)])
+    commits(project, new, *replaced)
     mine = world.app.get(DecisionActs).supersede(PERSON, [old.id], draft(title="Use files"))
-    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [mine.id]
+    assert [each.id for each in world.app.get(DecisionActs).active_by_target(PERSON)] == [mine.id]
     head = ledger_of(world.app).head()
     assert head is not None
     in_git = {
@@ -146,7 +146,7 @@ def test_what_waits_keeps_nobody_from_deciding_and_is_left_in_git(
     assert in_git[old.id].superseded_by == tuple(sorted((new.id, mine.id)))
     assert world.app.get(Ledgers).states()[0].reason is None
     assert world.app.get(Rebuilds).rebuild(PERSON).waiting == (waiting_id(new.id),)
-    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [mine.id]
+    assert [each.id for each in world.app.get(DecisionActs).active_by_target(PERSON)] == [mine.id]
     # Accepted after all, two are active, as after any merge.
     accept(world, waiting(world)[0])
     with pytest.raises(Decided):
@@ -158,14 +158,14 @@ def test_what_waits_keeps_nobody_from_deciding_and_is_left_in_git(
 def test_a_chain_that_waits_is_accepted_with_its_past(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     old = world.app.get(DecisionActs).record(PERSON, draft())
-    first, replaced = superseding(written(1), [replace(old, commit_id=None)])
-    commits(project, first, *replaced.values())
+    first, *replaced = superseding(written(1), [replace(old, commit_id=None)])
+    commits(project, first, *replaced)
     [one] = waiting(world)
-    second, replaced = superseding(written(2, title="Use tapes"), [first])
-    commits(project, second, *replaced.values())
+    second, *replaced = superseding(written(2, title="Use tapes"), [first])
+    commits(project, second, *replaced)
     assert {each.id for each in waiting(world)} == {one.id, waiting_id(second.id)}
     accept(world, next(each for each in waiting(world) if each.id != one.id))
-    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [second.id]
+    assert [each.id for each in world.app.get(DecisionActs).active_by_target(PERSON)] == [second.id]
     assert waiting(world) == []
     assert world.app.get(Ledgers).check() == []
     assert set(decisions_in(world.app)) == {old.id, first.id, second.id}
@@ -175,11 +175,11 @@ def test_nobody_else_ends_a_decision_unseen(opener: Opener, project: Path) -> No
     world = opener(ledger=project)
     mine = world.app.get(DecisionActs).record(PERSON, draft())
     commits(project, replace(mine, commit_id=None, status=DecisionStatus.WITHDRAWN))
-    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [mine.id]
+    assert [each.id for each in world.app.get(DecisionActs).active_by_target(PERSON)] == [mine.id]
     [proposal] = waiting(world)
     assert proposal.title == "Withdraw: Use SQLite"
     accept(world, proposal)
-    assert world.app.get(DecisionActs).truths(PERSON) == []
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == []
     assert decisions_in(world.app)[mine.id].status is DecisionStatus.WITHDRAWN
 
 
@@ -191,7 +191,7 @@ def test_what_was_declined_stays_declined(opener: Opener, project: Path) -> None
     assert [each.decision for each in waiting(world)] == [written(2).id]
     world.app.get(Rebuilds).rebuild(PERSON)
     assert [each.decision for each in waiting(world)] == [written(2).id]
-    assert world.app.get(DecisionActs).truths(PERSON) == []
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == []
 
 
 @pytest.mark.parametrize("trust", ["proved", "everyone"])
@@ -199,7 +199,7 @@ def test_a_date_to_come_is_believed_by_nobody(opener: Opener, project: Path, tru
     world = opener(ledger=project, ledger_trust=trust)
     later = NOON + timedelta(days=400)
     commits(project, written(1, created_at=later))
-    assert world.app.get(DecisionActs).truths(PERSON) == []
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == []
     [proposal] = waiting(world)
     with pytest.raises(Conflict, match="has not come"):
         accept(world, proposal)
@@ -212,7 +212,7 @@ def test_a_commit_that_breaks_a_rule_makes_the_ledger_read_only_whoever_it_is(
 ) -> None:
     world = opener(ledger=project)
     commits(project, written(1, supersedes=("decision_20260106T120000000000Z_000000ff",)))
-    assert world.app.get(DecisionActs).truths(PERSON) == []
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == []
     assert "read-only" in world.app.doctor.examine()[0].finding
     with pytest.raises(LedgerBroken):
         world.app.get(DecisionActs).record(PERSON, draft("wire"))
@@ -236,7 +236,7 @@ def test_ones_own_commits_hold_after_a_rebase_and_in_a_new_database(
     fresh.mkdir()
     (fresh / "ledger.key").write_bytes(key)
     again = opener(name="two", ledger=project)
-    [truth] = again.app.get(DecisionActs).truths(PERSON)
+    [truth] = again.app.get(DecisionActs).active_by_target(PERSON)
     assert (truth.id, truth.origin) == (made.id, None)
     assert [each.decision for each in waiting(again)] == [written(1).id]
 
@@ -247,11 +247,13 @@ def test_a_proof_is_good_for_what_it_was_made_for_alone(opener: Opener, project:
     message = git(project, "log", "-1", "--format=%B")
     forged = written(1)
     folder = project / FOLDER
-    (folder / markdown.file_name(forged)).write_bytes(markdown.written(forged))
+    (folder / markdown.file_name(forged)).write_bytes(markdown.render(forged))
     git(project, "add", "--all")
     git(project, *MALLORY, "commit", "--quiet", f"--message={message}")
     assert "Proof: " in message
-    assert {each.target for each in world.app.get(DecisionActs).truths(PERSON)} == {"wire"}
+    assert {each.target for each in world.app.get(DecisionActs).active_by_target(PERSON)} == {
+        "wire"
+    }
     assert [each.decision for each in waiting(world)] == [forged.id]
 
 
@@ -283,7 +285,9 @@ def test_a_signature_that_the_person_trusts_makes_it_hold(
     world = opener(ledger=project)
     commits(project, written(1), options=signing)
     commits(project, written(2, target="wire"))
-    assert [each.id for each in world.app.get(DecisionActs).truths(PERSON)] == [written(1).id]
+    assert [each.id for each in world.app.get(DecisionActs).active_by_target(PERSON)] == [
+        written(1).id
+    ]
     assert [each.decision for each in waiting(world)] == [written(2).id]
     [entry] = world.entries(written(1).id)
     assert entry.reason.endswith(", signed by cleo@example.org")
@@ -301,7 +305,7 @@ def test_a_repositorys_own_settings_name_no_signers_and_run_nothing(
     program.chmod(0o700)
     commits(project, written(1), options=signing)
     git(project, "config", "gpg.ssh.program", str(program))
-    assert world.app.get(DecisionActs).truths(PERSON) == []
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == []
     assert [each.decision for each in waiting(world)] == [written(1).id]
     assert not ran.exists()
 
@@ -314,7 +318,7 @@ def test_in_a_repository_of_ones_own_everyone_is_believed_from_when_it_is_said(
     assert len(waiting(world)) == 2
     world.app.close()
     again = opener(ledger=project, ledger_trust="everyone")
-    assert len(again.app.get(DecisionActs).truths(PERSON)) == 2
+    assert len(again.app.get(DecisionActs).active_by_target(PERSON)) == 2
     assert waiting(again) == []
     entry = again.entries(written(1).id)[0]
     assert (entry.actor, entry.reason) == (
@@ -322,7 +326,7 @@ def test_in_a_repository_of_ones_own_everyone_is_believed_from_when_it_is_said(
         "everyone is believed (ledger_trust)",
     )
     commits(project, written(3, target="model"))
-    assert len(again.app.get(DecisionActs).truths(PERSON)) == 3
+    assert len(again.app.get(DecisionActs).active_by_target(PERSON)) == 3
 
 
 def test_hooks_tell_nothing_that_waits(opener: Opener, project: Path) -> None:
@@ -344,16 +348,16 @@ def test_a_clone_in_a_new_store_waits_whole_and_holds_once_everyone_is_believed(
     clone = tmp_path / "clone"
     git(project, "clone", "--quiet", str(project), str(clone))
     two = opener(name="two", ledger=clone)
-    assert two.app.get(DecisionActs).truths(PERSON) == []
+    assert two.app.get(DecisionActs).active_by_target(PERSON) == []
     assert [each.decision for each in waiting(two)] == [new.id]
     two.app.close()
     again = opener(name="two", ledger=clone, ledger_trust="everyone")
-    [truth] = again.app.get(DecisionActs).truths(PERSON)
+    [truth] = again.app.get(DecisionActs).active_by_target(PERSON)
     assert truth.id == new.id
     assert set(decisions_in(again.app)) == {old.id, new.id}
 
 
 def test_who_committed_past_the_store_in_its_own_ledger_waits_too(world: World) -> None:
     committed(world.app, written(1))
-    assert world.app.get(DecisionActs).truths(PERSON) == []
+    assert world.app.get(DecisionActs).active_by_target(PERSON) == []
     assert [each.author for each in waiting(world)] == ["cleo <human@minutebook.invalid>"]

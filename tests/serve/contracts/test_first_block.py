@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from minutebook.model import Embedding
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.serve.contracts.answers import Answer, readable_parts
 from minutebook.serve.contracts.contract import Contract, Tool
 from tests.serve.contracts.requirements import requirement
@@ -44,7 +44,7 @@ def filled(world: World) -> World:
 
 
 def call(world: World, contract: str, tool: str, arguments: Mapping[str, Any]) -> Answer:
-    caller = in_call(world.caller, notes={})
+    caller = with_call(world.caller, notes={})
     answer = OPENED[contract].call(world.app, caller, tool, arguments)
     if tool == "stop_database" and answer.error is None:
         world.app.database.start(world.caller)
@@ -111,5 +111,5 @@ def test_a_note_under_any_name_stays_out_of_the_first_block(world: World) -> Non
     contract: Contract = world.contract
     for tool in ("recall", "search_text", "list_memories"):
         arguments = {"query": "zebra"} if tool != "list_memories" else {}
-        answer = contract.call(world.app, in_call(world.caller, notes={}), tool, arguments)
+        answer = contract.call(world.app, with_call(world.caller, notes={}), tool, arguments)
         assert json.loads(readable_parts(answer)[0]) == answer.content

@@ -11,7 +11,7 @@ from mcp_types import Implementation
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.origin import Origin
 from minutebook.record.records import CLASSES, Kind
 from minutebook.serve.contracts.contract import Contract
@@ -30,7 +30,7 @@ async def talk(
     world: World, contract: Contract, client: Implementation, mode: Any, *calls: Any
 ) -> list[Any]:
     """Call tools as a client of a connection in which `session` is the session."""
-    caller = in_call(world.caller, session="session_1")
+    caller = with_call(world.caller, session="session_1")
     server = build_server([contract], Dispatcher(lambda: world.app, lambda context: caller))
     told = []
     async with Client(server, client_info=client, mode=mode) as speaking:

@@ -29,7 +29,7 @@ from minutebook.record.caller import FolderScope
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.filters import MemoryQuery
 from minutebook.record.ids import ledger_id_of
-from minutebook.record.origin import Origin, by_whom
+from minutebook.record.origin import Origin, byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import Memory, MemoryType, Record, ScopeLevel, Version
 from minutebook.text.fusion import Share
@@ -335,13 +335,13 @@ def _print_memory(shown: ShownMemory) -> None:
 
 
 def _changed_by(version: Version) -> str:
-    return f"{by_whom(version.changed_by, version.origin)}{through(version.origin)}"
+    return f"{byline(version.changed_by, version.origin)}{through(version.origin)}"
 
 
 def _field_lines(record: Record) -> Iterator[str]:
     for name, value in fields_of(record).items():
         if name == "author":
-            yield _field_line(name, by_whom(str(value), getattr(record, "origin", None)))
+            yield _field_line(name, byline(str(value), getattr(record, "origin", None)))
         elif value not in (None, {}, ()):
             yield _field_line(name, value)
 
@@ -400,7 +400,7 @@ def list_(
     lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
-        author = f"  by {by_whom(memory.author, memory.origin)}{through(memory.origin)}"
+        author = f"  by {byline(memory.author, memory.origin)}{through(memory.origin)}"
         line = headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended
         lines.append(line + style(author, dim=True))
     lines.append(style(f"{len(page.memories)} of {page.total}", dim=True))

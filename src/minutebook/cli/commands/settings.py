@@ -22,7 +22,7 @@ from minutebook.config import (
 )
 from minutebook.config.settings import hidden_settings
 from minutebook.record.errors import InvalidInput, StoreError
-from minutebook.record.reason import cause_of, of_system
+from minutebook.record.reason import cause_of, os_error_reason
 from minutebook.serve.invocation import FILE, PREFIX
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _write(path: Path, text: str) -> None:
     try:
         replace_file(path, text.encode())
     except OSError as error:
-        raise StoreError(of_system(path, error)) from error
+        raise StoreError(os_error_reason(path, error)) from error
 
 
 def _toml(value: object) -> object:

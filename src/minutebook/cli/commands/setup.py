@@ -13,7 +13,7 @@ from minutebook.cli.keyboard import confirm
 from minutebook.cli.opening import is_begun, made_here, settings_of, start_daemon
 from minutebook.cli.printing import echo, style, warn
 from minutebook.cli.terminal import identity
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.serve.invocation import INTERRUPTED, Invocation, environment
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool, remove: bool) -> No
     """
     run = SetupRun(options, only_looks=dry_run)
     stages, taken = set[Stage](), 0
-    for steps in sorted(loaded("setup"), key=lambda steps: steps.stage):
+    for steps in sorted(entries_of("setup"), key=lambda steps: steps.stage):
         for step in (steps.removals if remove else steps.offers)(run):
             stages.add(steps.stage)
             echo(style(step.subject, bold=True), *(f"  {line}" for line in step.lines))

@@ -11,7 +11,7 @@ from minutebook.ask.upkeep import ModelState
 from minutebook.cli.opening import opened, opened_here, settings_of
 from minutebook.cli.printing import say, warn
 from minutebook.cli.terminal import as_json, identity
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.errors import InvalidInput, StoreDamaged
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind
@@ -112,7 +112,7 @@ def doctor(
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
         findings, place = _findings(options, repair=False)
     settings = settings_of(options)
-    findings += [each for look in loaded("checks_here") for each in look(settings)]
+    findings += [each for look in entries_of("checks_here") for each in look(settings)]
     facts = [each.finding for each in findings if not each.is_fault]
     findings = [each for each in findings if each.is_fault] + _daemon_findings(options, settings)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]

@@ -15,7 +15,7 @@ from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, identity
 from minutebook.features.code import operations
 from minutebook.features.code.operations import FoundChunk, IndexedProject
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 from minutebook.record.records import Project
@@ -49,7 +49,7 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
             ),
             bar("Indexing", hidden=as_json) as progress,
         ):
-            reporting = in_call(caller, progress=progress)
+            reporting = with_call(caller, progress=progress)
             indexed = app.get(Projects).index(reporting, str(path.expanduser().absolute()), None)
         state = indexed.progress
         project = state.project

@@ -15,7 +15,7 @@ from minutebook.config import Settings, explicit, option_of
 from minutebook.config.folders.finding import FolderPlace
 from minutebook.config.folders.trust import TrustedFolders
 from minutebook.config.whereabouts import follows_folders, known_place, scope_of
-from minutebook.feature import Event, heard
+from minutebook.feature import Event, listeners
 from minutebook.record.errors import InvalidInput
 from minutebook.record.filters import default_organization
 from minutebook.record.reason import Reason
@@ -55,7 +55,7 @@ def where(
         place = known_place(settings, path)
     counts = _counts(options, settings, place)
     origins = {name: each.origin for name, each in explicit(options).items()}
-    facts = [tell(settings, place) for tell in heard(Event.WHERE)]
+    facts = [tell(settings, place) for tell in listeners(Event.WHERE)]
     answer = {
         "place": place,
         "held_to": {name: getattr(settings, name) for name in _HELD_TO},

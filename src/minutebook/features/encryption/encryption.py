@@ -14,7 +14,7 @@ from minutebook.memory.maintenance.data_directory import ARCHIVE, ASIDE, BACKUP,
 from minutebook.memory.maintenance.doctor import Check, Finding
 from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import Reason, count_of, of_system
+from minutebook.record.reason import Reason, count_of, os_error_reason
 from minutebook.store.disk.atomic_file import replacing, scratch_folder, sync_folder, sync_tree
 from minutebook.store.disk.encryption import Key, decrypting, encrypting, key_id_of
 from minutebook.store.disk.keys import KeyPlace, check_outside, place_of
@@ -121,7 +121,7 @@ class Encryption:
             to_convert = [p for p in self._files() if p.suffix != BACKUP or _key_id_of(p) is None]
             changed = sum(self._convert_file(path, key) for path in to_convert)
         except OSError as error:
-            raise StoreError(of_system(error.filename or home, error)) from error
+            raise StoreError(os_error_reason(error.filename or home, error)) from error
         id = None if key is None else key.id
         backups = [p for p in self._files() if p.suffix == BACKUP]
         earlier = tuple(p for p in backups if _key_id_of(p) not in (None, id))

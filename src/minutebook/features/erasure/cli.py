@@ -10,7 +10,7 @@ from minutebook.cli.keyboard import TEXT_FILE, confirm, text_in
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, short, style
 from minutebook.cli.terminal import as_json, counted, identity
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind, Record
@@ -80,7 +80,7 @@ def erase(
     chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
     with opened_here(options) as (app, caller):
         _check_chosen(chosen, dry_run)
-        caller, erasing = in_call(caller, reason=reason or ""), app.get(Erasing)
+        caller, erasing = with_call(caller, reason=reason or ""), app.get(Erasing)
         if texts is not None:
             checked = erasing.check(caller, text_in(texts.read(), "--check").splitlines())
             say(checked, _lines_of(checked), as_json)

@@ -26,7 +26,7 @@ from minutebook.features.hooks.events import (
 from minutebook.features.hooks.known import NOTICE, Known, is_ignored, needs_notice
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
-from minutebook.record.caller import ANYBODY, Call, Caller, in_call
+from minutebook.record.caller import ANYBODY, Call, Caller, with_call
 from minutebook.record.origin import Origin, tidied
 from minutebook.record.plain import plain
 from minutebook.serve.daemon.operations import DaemonClient, unknown_request
@@ -99,7 +99,7 @@ def answer(
     if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
         return HookAnswer("ignored"), nothing
     caller = _caller(settings, client, event.session)
-    caller = in_call(caller, work_tree=work_tree_of(place))
+    caller = with_call(caller, work_tree=work_tree_of(place))
     if follows_folders(settings):
         caller = replace(caller, folder_scope=scope_of(place))
     match event.moment:

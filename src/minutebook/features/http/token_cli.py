@@ -14,7 +14,7 @@ from minutebook.config import load
 from minutebook.features.http import operations
 from minutebook.record.ids import id_of
 from minutebook.record.records import DEFAULT_ORGANIZATION, Role, Token
-from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_of_signed
+from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_signed_revocation
 
 if TYPE_CHECKING:
     from minutebook.ask.connection import StoreConnection
@@ -115,7 +115,7 @@ def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: st
         else:
             name = subject if subject is not None else jti or ""
             revoked = api.run(operations.revoke_signed, name, subject is None)
-    is_signed = is_of_signed(revoked)
+    is_signed = is_signed_revocation(revoked)
     echo(f"Revoked {_signed_tokens(revoked) if is_signed else f'{revoked.id} of {revoked.name}'}.")
     return revoked
 
@@ -163,7 +163,7 @@ def _signed_tokens(token: Token) -> str:
 
 
 def _token_line(token: Token, now: datetime) -> str:
-    if is_of_signed(token):
+    if is_signed_revocation(token):
         return f"{_signed_tokens(token)}: revoked"
     bound = token.bound_repositories
     parts = [

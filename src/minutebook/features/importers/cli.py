@@ -18,7 +18,7 @@ from minutebook.config.whereabouts import repository_by_path
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 
@@ -33,7 +33,8 @@ _LISTED = 20
 
 def usual_place(kind: SourceKind) -> Path | None:
     """Return the path at which a program keeps its files on this machine; None if that differs."""
-    if (usual := kind.usual_place) is None:
+    usual = kind.usual_place
+    if usual is None:
         return None
     return places_here().folder(usual.variable, *usual.folder).joinpath(*usual.below)
 
@@ -53,7 +54,7 @@ def found_here() -> dict[str, ImportSource]:
 
 
 @click.command("import", short_help="Bring in what `export` wrote, or another program kept.")
-@click.argument("what", metavar="[SOURCE] [PATH]", nargs=-1, type=PATH)
+@click.argument("arguments", metavar="[SOURCE] [PATH]", nargs=-1, type=PATH)
 @click.option(
     "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
 )
@@ -68,7 +69,7 @@ def found_here() -> dict[str, ImportSource]:
 @identity
 def import_(
     options: dict[str, str],
-    what: tuple[Path, ...],
+    arguments: tuple[Path, ...],
     replace: bool,  # noqa: FBT001
     own: bool,  # noqa: FBT001
     again: bool,  # noqa: FBT001
@@ -86,29 +87,30 @@ def import_(
     chat-export, instructions, claude-mem, mem0 or adr, and PATH its file or folder; some have a usual place. `minutebook import` alone says what is there of each. A source may be imported again at
     any time: only what is new is added, and what was removed here stays so, but --again.
     """
-    if not what:
+    if not arguments:
         found = found_here()
-        each = [(name, kind, found.get(name)) for name, kind in SOURCES.items()]
-        say([_source_row(*one) for one in each], [_source_line(*one) for one in each], as_json)
+        sources = [(name, kind, found.get(name)) for name, kind in SOURCES.items()]
+        lines = [_source_line(*each) for each in sources]
+        say([_source_row(*each) for each in sources], lines, as_json)
         return
-    name = str(what[0]) if what else ""
+    name = str(arguments[0])
     if name in SOURCES:
         if replace:
             raise InvalidInput("--replace", "is for archives; a source only adds")
         if own:
             raise InvalidInput("--own", "is for archives; what a source brings is yours")
-        if len(what) > 2:
+        if len(arguments) > 2:
             raise InvalidInput("PATH", "must be one file or one folder")
-        path = what[1] if len(what) > 1 else None
+        path = arguments[1] if len(arguments) > 1 else None
         _import_source(options, name, path, again=again, dry_run=dry_run, as_json=as_json)
         return
     if dry_run:
         raise InvalidInput("--dry-run", "is for sources ({names})", names=", ".join(SOURCES))
-    if len(what) != 1 or not what[0].exists():
+    if len(arguments) != 1 or not arguments[0].exists():
         known = ", ".join(SOURCES)
         remedy = "must be one of {names}, or an archive by itself; there is no {name}"
         raise InvalidInput("SOURCE", remedy, names=known, name=name)
-    _import_archive(options, what[0], replace, own, again, as_json)
+    _import_archive(options, arguments[0], replace, own, again, as_json)
 
 
 def _source_row(name: str, kind: SourceKind, source: "ImportSource | None") -> dict[str, object]:
@@ -144,7 +146,7 @@ def _import_archive(
         interruptible("Stopped. Nothing was brought in."),
         bar("Importing", hidden=False) as progress,
     ):
-        asks = in_call(caller, progress=progress)
+        asks = with_call(caller, progress=progress)
         outcome = app.get(Archives).import_from(asks, path.resolve(), mode, is_own=own, again=again)
     say(outcome, _archive_lines(outcome), as_json)
 
@@ -170,21 +172,20 @@ def _import_source(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Bring in a source, or count its records, and say how many there were.
+    """Import a source, or with `dry_run` only count its records, and print the counts.
 
-    `path` None is the usual place. Raises InvalidInput if there is none.
+    Without a `path` it reads the usual place. Raises InvalidInput if the source has none.
     """
     source = SOURCES[name].files(_place(name, SOURCES[name], path))
     # A dry run must not begin a store.
     if dry_run and not is_begun(settings_of(options)):
-        from minutebook.features.importers.source_imports import counted_as_new
+        from minutebook.features.importers.source_imports import count_as_new
 
-        # A dry run begins no store.
-        report = counted_as_new(found_in(source, SOURCES[name]))
+        report = count_as_new(found_in(source, SOURCES[name]))
     else:
         with made_here(options) as (app, caller):
-            asked = settings_of(options)
-            report = report_of(app, caller, asked, name, source, again=again, dry_run=dry_run)
+            settings = settings_of(options)
+            report = report_of(app, caller, settings, name, source, again=again, dry_run=dry_run)
     shape = {"source": name, "path": str(source.root), **fields_of(report)}
     say(shape, report_lines(name, source, report, dry_run), as_json)
 
@@ -199,7 +200,7 @@ def report_of(
     again: bool = False,
     dry_run: bool,
 ) -> "IntakeReport":
-    """Bring in a source, or with `dry_run` count its records, and return the counts; as `SourceImports.run`."""
+    """Import a source, or with `dry_run` count its records, and return the counts. Raises as `SourceImports.run`."""
     with (
         interruptible(
             "Stopped. What was read so far is kept; the same command goes on from there."
@@ -207,19 +208,19 @@ def report_of(
         bar("Looking" if dry_run else "Importing", hidden=False) as progress,
     ):
         return app.get(SourceImports).run(
-            in_call(caller, progress=progress),
+            with_call(caller, progress=progress),
             f"{name}: {source.root}",
             found_in(source, SOURCES[name]),
             lambda: source.part,
             dry_run=dry_run,
             again=again,
-            # A dry run keeps no names for repositories either.
+            # Looking up the repository of a folder writes names, unless the settings are read-only.
             repository_of=repository_by_path(dataclasses.replace(settings, read_only=dry_run)),
         )
 
 
 def _place(name: str, kind: SourceKind, path: Path | None) -> Path:
-    """Return where to read. Raises InvalidInput if nobody says where, and the source has no usual place."""
+    """Return the path to read. Raises InvalidInput if none is given and the source has no usual place."""
     place = usual_place(kind) if path is None else path.absolute()
     if place is None:
         raise InvalidInput("PATH", "must be given: {name} has no usual place", name=name)
@@ -232,7 +233,7 @@ def report_lines(
     report: "IntakeReport",
     dry_run: bool,  # noqa: FBT001
 ) -> list[str]:
-    """Write the counts of a source for a person."""
+    """Return the lines that tell a person the counts of a source."""
     return list(_intake_lines(report, f"{SOURCES[name].title} in {source.root}", dry_run=dry_run))
 
 

@@ -16,10 +16,10 @@ from minutebook.record.reason import count_of
 _INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _MEGABYTE = 1_000_000
 _SECONDS = 5.0
-"""Seconds of an import, whatever its size: the store is opened, the model loaded, a first batch embedded."""
+"""Seconds that each import takes, whatever its size: to open the store, load the model and embed a first batch."""
 
 _SECONDS_A_MEGABYTE = 0.5
-"""Seconds a megabyte: twice what 25 MB of transcripts took of one core, 8.2 s with the constant part."""
+"""Seconds for each megabyte: twice what 25 MB of transcripts took on one core, 8.2 s with the constant part."""
 
 
 def offers(run: SetupRun) -> Iterator[Offer]:
@@ -27,19 +27,19 @@ def offers(run: SetupRun) -> Iterator[Offer]:
     found = {name: [source] for name, source in found_here().items()}
     if projects := list(_instructions()):
         found[instructions.NAME] = projects
-    # What this run itself brings in need not be looked through.
+    # Asked once, before this run itself imports anything.
     is_begun = run.is_begun()
     for name, sources in found.items():
         yield _offer(run, name, sources, is_begun=is_begun)
 
 
 def _instructions() -> Iterator[ImportSource]:
-    """Yield the instructions of this folder, and of those in which Claude Code worked."""
+    """Yield the instructions of this folder, and of the folders in which Claude Code worked."""
     projects = usual_place(SOURCES[claude_code_memory.NAME])
     homes = projects.iterdir() if projects is not None and projects.is_dir() else ()
     known = (claude_code_memory.folder_of(home) for home in sorted(homes) if home.is_dir())
-    folders = {Path.cwd(), *(Path(each) for each in known if each)} - {Path.home(), Path("/")}
-    for folder in sorted(folders):
+    folders = {Path.cwd(), *(Path(each) for each in known if each)}
+    for folder in sorted(folders - {Path.home(), Path("/")}):
         if any((folder / each).is_file() for each in _INSTRUCTIONS):
             yield SOURCES[instructions.NAME].files(folder)
 
@@ -53,7 +53,7 @@ def _offer(run: SetupRun, name: str, sources: Sequence[ImportSource], *, is_begu
         return Offer(subject=subject, lines=[f"{where}: all here already"])
     return Offer(
         subject=subject,
-        lines=[f"{where}; to bring them in takes {_time(megabytes)}"],
+        lines=[f"{where}; to bring them in takes {_duration(megabytes)}"],
         question="Bring them in?",
         work=partial(_import, run, name, sources),
     )
@@ -74,7 +74,8 @@ def _import(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> None:
         echo(f"  Summed up {count_of(len(made), 'session')}: `minutebook sessions`.")
 
 
-def _time(megabytes: float) -> str:
+def _duration(megabytes: float) -> str:
+    """Return in words how long an import takes."""
     seconds = _SECONDS + megabytes * _SECONDS_A_MEGABYTE
     if seconds < 10:
         return "some seconds"

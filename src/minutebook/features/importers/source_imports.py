@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from minutebook.app import App
 from minutebook.features.importers.source_names import EntityNames
@@ -21,11 +22,11 @@ from minutebook.memory.intake import (
 )
 from minutebook.memory.record_writer import RecordWriter
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere, in_call
+from minutebook.record.caller import Caller, with_call, without_folder_scope
 from minutebook.record.errors import InvalidInput, Refused
 from minutebook.record.filters import Filter
 from minutebook.record.ids import proposal_id_of
-from minutebook.record.instants import not_ahead, rfc3339
+from minutebook.record.instants import capped_at_now, rfc3339
 from minutebook.record.origin import Origin, as_client
 from minutebook.record.records import (
     CLASSES,
@@ -40,10 +41,10 @@ from minutebook.record.records import (
 )
 from minutebook.record.writing import decision_drafts, drafts
 from minutebook.record.writing.decision_drafts import (
-    LEAST_RATIONALE,
+    MIN_RATIONALE,
     DecisionDraft,
     build_proposal,
-    check_is_whole,
+    check_draft,
 )
 from minutebook.record.writing.drafts import ScopeKey, resolve_scope
 from minutebook.record.writing.metadata import check_content, check_metadata
@@ -63,10 +64,10 @@ from minutebook.record.writing.source_drafts import (
 from minutebook.record.writing.turns import check_session
 
 BATCH = 500
-"""Drafts that are written in one transaction."""
+"""Drafts that are written in one transaction, at most."""
 
 BATCH_CHARACTERS = 2_000_000
-"""Characters of their texts, about: a batch of long ones is shorter."""
+"""Characters of the texts of a batch, about."""
 
 RepositoryOf = Callable[[str], str | None]
 """Returns the repository of a folder that a source names; None if it belongs to none, or is gone."""
@@ -75,22 +76,20 @@ _CHANGED_HERE = "it was changed here since it was imported; the new text was not
 _SETTLED = "its proposal was accepted or declined here; the new text was not taken over"
 
 
-def of_no_repository(folder: str) -> str | None:
-    """Return None: no folder sets the repository."""
-    return None
+class _Made(NamedTuple):
+    """The record that a draft becomes, None if it goes, and why the record here may not be changed to it, if so."""
 
-
-_Made: TypeAlias = tuple[Record | None, str]
-"""The record of a draft as it would be kept, and the reason for which what is here may not follow it."""
+    record: Record | None
+    held_back: str = ""
 
 
 class _LeaveOut(Exception):
-    """Raised for a draft that does not become a record, with the reason."""
+    """Raised with the reason for a draft that does not become a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The verdict on a draft, the record here, and the one after it; None after where it goes."""
+    """The verdict on a draft, the record `here` now, and the one `after` the import, None if it is removed."""
 
     verdict: Verdict
     here: Record | None
@@ -99,7 +98,10 @@ class _Plan:
 
 @dataclass(slots=True)
 class _ImportBatch:
-    """The outcomes of a batch, which count only once it is written."""
+    """The outcomes of a batch, which are added to those of the run once it is written.
+
+    `waiting` are relations whose entities may come later, `refused` the names of refusals for the trail.
+    """
 
     report: IntakeReport = field(default_factory=IntakeReport)
     waiting: list[RelationDraft] = field(default_factory=list)
@@ -124,22 +126,20 @@ class SourceImports:
         *,
         dry_run: bool,
         again: bool = False,
-        repository_of: RepositoryOf = of_no_repository,
+        repository_of: RepositoryOf = lambda _: None,
     ) -> IntakeReport:
-        """Write the drafts that are not here yet, a transaction a batch; `dry_run` only counts.
+        """Write the drafts that are not here yet, with a transaction for each batch; `dry_run` only counts.
 
-        What was removed here by its name is left out, unless it is to be taken in `again`.
+        Records that were removed here are left out, unless `again`. Turns and memories about a folder belong
+        to its repository, unless the caller is bound to one. The next run continues one that was cut short.
 
-        Turns and memories about a folder belong to its repository, unless the caller is bound to one.
-
-        A run that was cut short is continued by the next. `source` names it on the audit trail, in
-        one entry a batch and kind; `part` tells how much of it was read. Raises Refused if the caller
-        may not write here.
+        `source` names the source on the audit trail, which gets an entry for each batch and kind; `part` returns
+        the share of the source that was read, in [0, 1]. Raises Refused if the caller may not write here.
         """
         with self._infrastructure.trail.audit_refusals(caller, None, "import", Kind.TURN, source):
             policy.check_may_import(caller, self._rules(), whole=False)
-            # The folder of each draft counts, not the one that the caller works in.
-            caller = anywhere(caller)
+            # The repository is that of each draft's folder, not of the one that the caller works in.
+            caller = without_folder_scope(caller)
             scope = resolve_scope(caller, None, None, None)
             policy.check_may_write_to(caller, "import", scope)
         work = _Import(self, caller, source, scope, repository_of, dry_run=dry_run, again=again)
@@ -153,11 +153,11 @@ class SourceImports:
 
 
 class _Import:
-    """One run: its knowledge of the store, and its counts."""
+    """One run of an import, with its counts."""
 
     def __init__(
         self,
-        services: SourceImports,
+        imports: SourceImports,
         caller: Caller,
         source: str,
         scope: ScopeKey,
@@ -166,12 +166,11 @@ class _Import:
         dry_run: bool,
         again: bool,
     ) -> None:
-        self._removals = Removals(services._infrastructure, again=again)
+        self._imports, infrastructure = imports, imports._infrastructure
+        self._removals = Removals(infrastructure, again=again)
         self._repository_of = repository_of
         self._by_session: dict[str, str | None] = {}
-        """The repositories to which sessions belong, whose later turns stay with the first."""
-        self._of = services
-        infrastructure = services._infrastructure
+        """The repository of each session: that of its first turn."""
         self._store, self._trail = infrastructure.store, infrastructure.trail
         self._screening = infrastructure.screening
         self._caller = caller
@@ -179,7 +178,7 @@ class _Import:
         self._scope = scope
         self._dry_run = dry_run
         self._counted: set[str] = set()
-        """The ids that a dry run would have written."""
+        """The ids of the records that a dry run would have written."""
         self._waiting: list[RelationDraft] = []
         self._entities = EntityNames(self._store, scope)
         self.report = IntakeReport()
@@ -194,32 +193,30 @@ class _Import:
         self._write([each for each in batch if not isinstance(each, UnreadPart)])
 
     def take_waiting(self) -> None:
-        """Write the relations with ends that came later in the source than they; leave out the rest."""
+        """Write the relations that stand in the source before their entities; leave out those without entities."""
         waiting, self._waiting = self._waiting, []
         for start in range(0, len(waiting), BATCH):
             self._write(waiting[start : start + BATCH])
         for each in self._waiting:
-            ends = [end for end in (each.source, each.target) if self._entities.id(end) is None]
-            self.report.leave_out(
-                UnreadPart(
-                    each.place, f"the relation names an entity that is not there: {ends[0]!r}"
-                )
-            )
+            missing = [end for end in (each.source, each.target) if self._entities.id(end) is None]
+            reason = f"the relation names an entity that is not there: {missing[0]!r}"
+            self.report.leave_out(UnreadPart(each.place, reason))
 
     def _write(self, drafts: Sequence[Draft]) -> None:
+        """Write drafts in one transaction; if the store cannot keep one of them, write each half by itself."""
         if not drafts:
             return
         batch = _ImportBatch()
+        write = self._count_kind if self._dry_run else self._write_kind
+        audited = self._trail.audited_batch([self._scope.organization])
         try:
-            if self._dry_run:
-                for draft in sorted(drafts, key=lambda each: list(KIND_OF).index(type(each))):
-                    self._planned(draft, batch)
-            else:
-                with self._trail.audited_batch([self._scope.organization]):
-                    for of, kind in KIND_OF.items():
-                        self._write_kind(kind, [d for d in drafts if isinstance(d, of)], batch)
+            with nullcontext() if self._dry_run else audited:
+                for cls, kind in KIND_OF.items():
+                    of_kind = [each for each in drafts if isinstance(each, cls)]
+                    if of_kind:
+                        write(kind, of_kind, batch)
         except InvalidInput as error:
-            # The store cannot keep one of them, and nothing was written; the halves tell which.
+            # Nothing was written; the halves show which draft it is.
             self._entities.forget()
             if len(drafts) == 1:
                 self.report.leave_out(UnreadPart(drafts[0].place, str(error)))
@@ -231,14 +228,17 @@ class _Import:
         self._waiting += batch.waiting
         self.report.add(batch.report)
 
+    def _count_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _ImportBatch) -> None:
+        for draft in drafts:
+            self._counted_plan(draft, batch)
+
     def _write_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _ImportBatch) -> None:
-        if not drafts:
-            return
         organization, subject = self._scope.organization, self._source
         batch.refused.clear()
         with self._trail.audited(self._caller, organization, "import", kind, subject) as audit:
             audit.check(self._scope)
-            plans = ((draft, self._planned(draft, batch)) for draft in drafts)
+            # Each plan is made once the draft before it was put.
+            plans = ((draft, self._counted_plan(draft, batch)) for draft in drafts)
             texts = [self._put(audit, draft, plan) for draft, plan in plans if plan is not None]
             if texts:
                 audit.changes(None, "\n".join(texts))
@@ -247,8 +247,8 @@ class _Import:
         for outcome_name in sorted(batch.refused):
             self._trail.log(self._caller, organization, "import", kind, [subject], outcome_name)
 
-    def _planned(self, draft: Draft, batch: _ImportBatch) -> _Plan | None:
-        """Count the outcome of a draft; return its plan if something is to be written."""
+    def _counted_plan(self, draft: Draft, batch: _ImportBatch) -> _Plan | None:
+        """Count the outcome of a draft in the batch; return its plan, None if nothing is to be written."""
         kind, id = KIND_OF[type(draft)], self._id(draft)
         if id in self._counted:
             batch.report.note(Verdict(Outcome.HERE), kind)
@@ -263,7 +263,8 @@ class _Import:
             verdict = Verdict(Outcome.LEFT_OUT, str(error))
         else:
             if plan is None:
-                batch.waiting += [draft] if isinstance(draft, RelationDraft) else []
+                if isinstance(draft, RelationDraft):
+                    batch.waiting.append(draft)
                 return None
             verdict = plan.verdict
         batch.report.note(verdict, kind, draft.place)
@@ -273,7 +274,7 @@ class _Import:
         return plan if is_written else None
 
     def _plan(self, draft: Draft, kind: Kind, id: str) -> _Plan | None:
-        """Return the plan for a draft; None if it waits, or takes back a turn that is not here.
+        """Return the plan for a draft; None for a relation whose entities are missing, or to remove a turn that is not here.
 
         Raises _LeaveOut, InvalidInput, Refused.
         """
@@ -282,13 +283,13 @@ class _Import:
             id = self._entities.id(draft.name, draft.type) or id
         here = self._store.get(CLASSES[kind], home, id)
         is_removed = self._removals.tell(kind, home, id, here)
-        made: _Made | None = (None, "")
+        made: _Made | None = _Made(None)
         if isinstance(draft, GoneTurn):
             if not isinstance(here, Turn) or here.session != draft.session:
                 return None
-            made = (None, self._held(here, "it was taken back since"))
+            made = _Made(None, self._why_held_back(here, "it was taken back since"))
         elif not is_removed:
-            made = self._made(self._screening.screened(self._caller, draft), id, here)
+            made = self._make(self._screening.screened(self._caller, draft), id, here)
         if made is None:
             return None
         after, held = made
@@ -296,7 +297,8 @@ class _Import:
             here = after
         return _Plan(verdict_on(after, here, was_removed=is_removed, held=held), here, after)
 
-    def _made(self, draft: Draft, id: str, here: Record | None) -> _Made | None:
+    def _make(self, draft: Draft, id: str, here: Record | None) -> _Made | None:
+        """Return the record that a draft becomes; None for a relation whose entities are missing."""
         makers: dict[type, Callable[[Any, str, Any], _Made | None]] = {
             TurnDraft: self._turn,
             MemoryDraft: self._memory,
@@ -313,10 +315,10 @@ class _Import:
                 audit.check(turn)
                 self._store.delete(Turn, turn.organization, turn.id)
                 return ""
-            case Turn() | Proposal() as said:
-                audit.check(said)
-                self._of._records.put(self._asking(draft), said, None)
-                return said.text
+            case Turn() | Proposal() as record:
+                audit.check(record)
+                self._imports._records.put(self._asking(draft), record, None)
+                return record.text
             case Memory() as memory:
                 audit.check(memory)
                 here = plan.here if isinstance(plan.here, Memory) else None
@@ -324,12 +326,12 @@ class _Import:
                 if here is not None and here.version == memory.version:
                     self._store.put(memory)
                 else:
-                    self._of._writer.put(self._asking(draft), memory, None)
+                    self._imports._writer.put(self._asking(draft), memory, None)
                 return memory.text
             case Entity() as entity:
                 audit.check(entity)
                 self._store.put(entity)
-                self._of._mentions.note(entity)
+                self._imports._mentions.note(entity)
                 return entity.name
             case Relation() as relation:
                 audit.check(self._scope)
@@ -337,20 +339,23 @@ class _Import:
                 return relation.type
         raise TypeError(plan)
 
-    def _held(self, here: Turn, since: str) -> str:
-        """Return the reason for which a turn may not follow its source; empty if it may."""
+    def _why_held_back(self, here: Turn, change: str) -> str:
+        """Return why a turn may not be changed as its source was; empty if it may. `change` says how that was."""
         may = policy.may_replace(self._caller, here)
-        return "" if may else f"another imported it, and {since}"
+        return "" if may else f"another imported it, and {change}"
 
     def _id(self, draft: Draft) -> str:
-        """Return the id of a draft's record: the same wherever its folder belongs by now.
+        """Return the id of a draft's record, which stays the same if its folder moves to another repository.
 
-        Files of one name in several projects are several, though their keys are the same.
+        Files with the same name, and so the same key, in several projects get different ids.
         """
         id = draft.id_in(self._scope.repository, self._scope.user)
         if isinstance(draft, ProposalDraft):
             return proposal_id_of(draft.id_in(self._repository(draft), self._scope.user))
-        if not isinstance(draft, MemoryDraft) or (own := self._repository(draft)) is None:
+        if not isinstance(draft, MemoryDraft):
+            return id
+        own = self._repository(draft)
+        if own is None:
             return id
         here = self._store.get(Memory, self._scope.organization, id)
         noted = None if here is None else here.metadata.get("imported")
@@ -373,121 +378,125 @@ class _Import:
 
     def _turn(self, draft: TurnDraft, id: str, here: Turn | None) -> _Made:
         check_session(draft.session)
-        said: dict[str, Any] = {
+        texts: dict[str, Any] = {
             name: getattr(draft, name) for name in ("prompt", "thought", "response")
         }
         if here is not None:
-            return replace(here, **said), self._held(here, "it has grown since")
+            return _Made(replace(here, **texts), self._why_held_back(here, "it has grown since"))
         turn = Turn(
             organization=self._scope.organization,
             id=id,
             session=draft.session,
-            at=not_ahead(draft.at, self._of._clock()),
+            at=capped_at_now(draft.at, self._imports._clock()),
             author=self._caller.name,
             repository=self._repository(draft),
             user=self._scope.user,
             origin=_origin(draft),
-            **said,
+            **texts,
         )
-        return turn, ""
+        return _Made(turn)
 
     def _memory(self, draft: MemoryDraft, id: str, here: Memory | None) -> _Made:
         if draft.user and self._scope.user not in (None, draft.user):
             raise _LeaveOut("it belongs to another user")
         digest = _digest(draft)
         if here is None:
-            return self._new_memory(draft, id, digest), ""
+            return _Made(self._new_memory(draft, id, digest))
         noted = here.metadata.get("imported")
         known = noted if isinstance(noted, dict) else {}
         if not is_forgotten(here):
             if known.get("digest") == digest:
-                return here, ""
+                return _Made(here)
             until = here.valid_until and rfc3339(here.valid_until)
             if (known.get("version"), known.get("valid_until")) != (here.version, until):
-                return None, _CHANGED_HERE
-        policy.check_may_change(self._caller, self._of._rules(), here)
+                return _Made(None, _CHANGED_HERE)
+        policy.check_may_change(self._caller, self._imports._rules(), here)
         after = replace(
             here,
             content=draft.content,
             title=draft.title,
-            valid_from=_began(draft, here.valid_from),
+            valid_from=_valid_from(draft, here.valid_from),
             valid_until=draft.until,
-            updated_at=self._of._clock(),
+            updated_at=self._imports._clock(),
             deleted_at=None,
         )
         version = here.version + (after.text != here.text)
         after = replace(after, version=version, metadata=_metadata(draft, digest, version))
         check_content(after.content)
         check_metadata(after.metadata)
-        return after, ""
+        return _Made(after)
 
     def _new_memory(self, draft: MemoryDraft, id: str, digest: str) -> Memory:
-        now = self._of._clock()
-        said = drafts.Draft(
+        now = self._imports._clock()
+        memory_draft = drafts.Draft(
             content=draft.content,
             type=draft.type,
             title=draft.title,
             repository=self._repository(draft),
             metadata=_metadata(draft, digest, 1),
-            valid_from=_began(draft, draft.at or now),
+            valid_from=_valid_from(draft, draft.at or now),
             valid_until=draft.until,
         )
-        memory = drafts.build_memory(self._asking(draft), self._of._rules(), said, id, now)
-        return replace(memory, event_time=not_ahead(draft.at or now, now))
+        rules = self._imports._rules()
+        memory = drafts.build_memory(self._asking(draft), rules, memory_draft, id, now)
+        return replace(memory, event_time=capped_at_now(draft.at or now, now))
 
     def _entity(self, draft: EntityDraft, id: str, here: Entity | None) -> _Made:
         self._entities.note(draft.name, draft.type, id)
         if here is not None:
-            return replace(here, description=here.description or draft.description), ""
-        now = self._of._clock()
+            return _Made(replace(here, description=here.description or draft.description))
+        now = self._imports._clock()
         entity = Entity(
             organization=self._scope.organization,
             id=id,
             name=draft.name,
             type=draft.type,
             author=self._caller.name,
-            created_at=not_ahead(draft.at or now, now),
+            created_at=capped_at_now(draft.at or now, now),
             description=draft.description,
             repository=self._scope.repository,
             user=self._scope.user,
             origin=_origin(draft),
         )
-        return entity, ""
+        return _Made(entity)
 
     def _relation(self, draft: RelationDraft, id: str, here: Relation | None) -> _Made | None:
         source, target = self._entities.id(draft.source), self._entities.id(draft.target)
-        if here is not None or source is None or target is None:
-            return None if here is None else (here, "")
-        now = self._of._clock()
+        if here is not None:
+            return _Made(here)
+        if source is None or target is None:
+            return None
+        now = self._imports._clock()
         relation = Relation(
             organization=self._scope.organization,
             id=id,
             source=source,
             target=target,
             type=draft.type,
-            created_at=not_ahead(draft.at or now, now),
+            created_at=capped_at_now(draft.at or now, now),
             origin=_origin(draft),
         )
-        return relation, ""
+        return _Made(relation)
 
     def _proposal(self, draft: ProposalDraft, id: str, here: Proposal | None) -> _Made:
         decision_drafts.check_may_propose(self._caller)
-        said = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
-        check_is_whole(said, LEAST_RATIONALE)
+        decision = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
+        check_draft(decision, MIN_RATIONALE)
         if here is None:
-            made = build_proposal(self._asking(draft), said, (), id, self._of._clock())
-            return replace(made, repository=self._repository(draft)), ""
+            caller, now = self._asking(draft), self._imports._clock()
+            proposal = build_proposal(caller, decision, (), id, now)
+            return _Made(replace(proposal, repository=self._repository(draft)))
         fields = ("title", "target", "rationale", "consequences")
-        after = replace(here, **{name: getattr(said, name) for name in fields})
-        return after, "" if here.status is ProposalStatus.PENDING else _SETTLED
+        after = replace(here, **{name: getattr(decision, name) for name in fields})
+        return _Made(after, "" if here.status is ProposalStatus.PENDING else _SETTLED)
 
     def _asking(self, draft: Draft) -> Caller:
         """Return the caller with the origin of a draft, for the records that it becomes."""
-        return in_call(self._caller, origin=_origin(draft))
+        return with_call(self._caller, origin=_origin(draft))
 
 
-def counted_as_new(found: Iterable[Found]) -> IntakeReport:
-    """Count drafts for a store that is still to begin."""
+def count_as_new(found: Iterable[Found]) -> IntakeReport:
+    """Count drafts for a store that has not begun: each is new, once."""
     report, seen = IntakeReport(), set()
     for each in found:
         if isinstance(each, UnreadPart):
@@ -531,7 +540,7 @@ def _origin(draft: Draft) -> Origin:
 
 
 def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object]:
-    """Return a memory's metadata: the source's own, and from where it came as of which version."""
+    """Return a memory's metadata: the source's, and `imported` with its place there and the version here that is as imported."""
     imported = {
         "from": draft.program,
         "file": draft.place.file,
@@ -544,17 +553,17 @@ def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object
 
 
 def _digest(draft: MemoryDraft) -> str:
-    """Return the digest of a source's draft: it stays while the source says the same.
+    """Return a digest of a draft by which a later import sees whether the source has changed.
 
-    Without its instant, which may be that of the file.
+    It leaves out the draft's instant, which may be that of the file.
     """
-    said: list[object] = [draft.content, draft.title, draft.type, draft.metadata]
+    fields: list[object] = [draft.content, draft.title, draft.type, draft.metadata]
     if draft.until is not None:
-        said.append(draft.until)
-    data = json.dumps(said, sort_keys=True, default=str).encode()
+        fields.append(draft.until)
+    data = json.dumps(fields, sort_keys=True, default=str).encode()
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def _began(draft: MemoryDraft, said: datetime) -> datetime:
-    """Return when a memory began to hold: as it is said, but before its end."""
-    return said if draft.until is None else min(said, draft.until - timedelta(seconds=1))
+def _valid_from(draft: MemoryDraft, stated: datetime) -> datetime:
+    """Return the instant from which a memory holds: the stated one, but at least a second before its end."""
+    return stated if draft.until is None else min(stated, draft.until - timedelta(seconds=1))

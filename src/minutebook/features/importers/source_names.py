@@ -1,4 +1,4 @@
-"""Which entity does a source mean by a name? Those that are there, and those that it brings."""
+"""The entities that a source means by their names: those in the store, and those that it brings."""
 
 from minutebook.record.filters import Filter
 from minutebook.record.records import Entity, Relation
@@ -21,23 +21,24 @@ class EntityNames:
         self._relations: set[tuple[str, str, str]] | None = None
 
     def id(self, name: str, type: str | None = None) -> str | None:
-        """Return the id of an entity of a name, and of a type if one is given; None if there is none."""
+        """Return the id of the entity with a name, and with a type if one is given; None if there is none."""
         if self._by_type is None:
             self._by_type = {}
             own = {"user": self._scope.user, "repository": self._scope.repository}
             here = Filter(organization=self._scope.organization, equal=own)
-            for id, known, its in sorted(self._store.values(Entity, here, ("id", "name", "type"))):
-                self.note(known, its, id)
+            rows = self._store.values(Entity, here, ("id", "name", "type"))
+            for id, known_name, known_type in sorted(rows):
+                self.note(known_name, known_type, id)
         return self._by_name.get(name) if type is None else self._by_type.get((name, type))
 
     def note(self, name: str, type: str, id: str) -> None:
-        """Note an entity; from now on its name alone names it."""
+        """Note an entity; from now on its name alone means this one."""
         if self._by_type is not None:
             self._by_type[name, type] = id
         self._by_name[name] = id
 
     def has_relation(self, relation: Relation) -> bool:
-        """Tell whether a relation was there, or asked for, before."""
+        """Tell whether a relation is in the store, or was asked for before."""
         if self._relations is None:
             here = Filter(organization=self._scope.organization)
             fields = ("source", "target", "type")

@@ -13,7 +13,7 @@ from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, as_shown, identity, through
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import SCORES, Summary, Turn
 
@@ -122,7 +122,7 @@ def _of_summary(summary: Summary) -> list[str]:
 def _of_turn(turn: Turn) -> list[str]:
     parts = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
     head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  "
-    head += by_whom(turn.author, turn.origin)
+    head += byline(turn.author, turn.origin)
     head += through(turn.origin)
     lines = [
         line

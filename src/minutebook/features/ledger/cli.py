@@ -13,7 +13,7 @@ from minutebook.cli.terminal import Commands, as_json, identity, through
 from minutebook.features.ledger import graphs as decision_graphs
 from minutebook.features.ledger import operations
 from minutebook.record.errors import InvalidInput, MinutebookError
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import Decision
 
@@ -53,7 +53,7 @@ _PARTS = re.compile(
 @click.option("--consequence", "consequences", multiple=True, help="What follows; repeatable.")
 @click.option(
     "--supersedes",
-    "old",
+    "old_ids",
     multiple=True,
     metavar="ID",
     help="Replace it; repeatable.",
@@ -68,14 +68,14 @@ def decide(
     target: str,
     rationale: str,
     consequences: tuple[str, ...],
-    old: tuple[str, ...],
+    old_ids: tuple[str, ...],
     everywhere: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Put a decision on the record: a commit in Git, found by every agent.
 
-    What is not given by --title, --target and --rationale is asked for in your editor. It is of the project
-    of this folder if scope_from_folder is on, one that replaces others of theirs; see `minutebook where`.
+    What is not given by --title, --target and --rationale is asked for in your editor. The decision belongs to
+    the project of those it replaces, else to that of this folder if scope_from_folder is on; see `minutebook where`.
     """
     written = None
     if not (title and target and rationale):
@@ -90,8 +90,8 @@ def decide(
                 target,
                 rationale,
                 consequences,
-                [decision_id(api, each) for each in old],
-                None if everywhere or old else scope_here(options),
+                [decision_id(api, each) for each in old_ids],
+                None if everywhere or old_ids else scope_here(options),
             )
     except MinutebookError:
         if written is not None:
@@ -101,7 +101,7 @@ def decide(
 
 
 def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ...]) -> str:
-    """Let the person write the decision in their editor."""
+    """Return the template as the person filled it in in their editor. Raises InvalidInput if they saved nothing."""
     template = TEMPLATE.format(
         title=title,
         target=target,
@@ -109,7 +109,7 @@ def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ..
         consequences="\n".join(f"- {each}" for each in consequences) or "-",
     )
     given = {"--title": title, "--target": target, "--rationale": rationale}
-    missing = ", ".join(option for option, said in given.items() if not said)
+    missing = ", ".join(option for option, value in given.items() if not value)
     text = edited(template + HINT, f"give {missing} as well")
     if text is None:
         raise InvalidInput("--title", "is needed, and nothing was saved in the editor")
@@ -163,7 +163,7 @@ def decisions(
     found = listed.decisions
     warn(*(f"The ledger {each}" for each in listed.read_only), fg="yellow")
     if listed.waiting:
-        warn(_wait(listed.waiting), fg="yellow")
+        warn(_waiting_notice(listed.waiting), fg="yellow")
     if as_json:
         say(found, "", as_json)
     elif graph is not None:
@@ -178,13 +178,13 @@ def decisions(
             echo(f"{style(f'{each.target:<{width}}', bold=True)}  {_line(each)}")
 
 
-def _wait(count: int) -> str:
+def _waiting_notice(count: int) -> str:
     what = f"{count_of(count, 'decision')} from Git {'waits' if count == 1 else 'wait'}"
     return f"{what} until somebody here accepts: `minutebook decisions --proposed`"
 
 
 def _line(decision: Decision) -> str:
-    who = f"{by_whom(decision.author, decision.origin)} ({decision.authorship}){through(decision.origin)}"
+    who = f"{byline(decision.author, decision.origin)} ({decision.authorship}){through(decision.origin)}"
     line = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
     return f"{line}  {style(decision.id, dim=True)}"
 
@@ -197,7 +197,7 @@ def _list_proposed(options: dict[str, str], *, as_json: bool) -> None:
     for waiting in pending:
         each = waiting.proposal
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
-        who = f"{by_whom(each.author, each.origin)}{through(each.origin)}"
+        who = f"{byline(each.author, each.origin)}{through(each.origin)}"
         lines += [
             f"{style(each.id, bold=True)}  {each.target}: {each.title}",
             style(
@@ -262,8 +262,8 @@ def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         style(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow")
         for each in (*done.conflicts, *done.notes)
     )
-    waits = [_wait(len(done.waiting))] if done.waiting else []
-    say(done, [summary, *waits, *notes], as_json)
+    notices = [_waiting_notice(len(done.waiting))] if done.waiting else []
+    say(done, [summary, *notices, *notes], as_json)
 
 
 COMMANDS = (decide, decisions, accept, ledger)

@@ -11,17 +11,17 @@ from minutebook.record.errors import InvalidInput
 from minutebook.record.ids import decision_id
 from minutebook.record.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.record.writing.decision_drafts import (
-    LEAST_RATIONALE,
-    LEAST_RATIONALE_AGAINST,
+    MIN_RATIONALE,
+    MIN_RATIONALE_TO_SUPERSEDE,
     DecisionDraft,
     build_decision,
-    check_is_whole,
+    check_draft,
 )
 from minutebook.record.writing.targets import target_key
 
 
 class DecisionActs:
-    """The use cases around decisions."""
+    """Records and supersedes decisions, and reads those that a caller may see."""
 
     def __init__(self, app: App) -> None:
         self._store = app.infrastructure.records
@@ -36,13 +36,15 @@ class DecisionActs:
         Raises Decided, which names it, if a decision is active there. Raises InvalidInput if the
         draft is not whole, Refused if the caller may not record it, LedgerError if Git fails.
         """
-        check_is_whole(draft, LEAST_RATIONALE)
+        check_draft(draft, MIN_RATIONALE)
         draft = self._writer.screened(caller, draft)
         now = self._clock()
         id = decision_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "record", Kind.DECISION, id):
             lineage.check_may_record(caller, ())
-            decision = self._ledgers.tables.spelled(build_decision(caller, draft, id, now))
+            decision = self._ledgers.tables.with_first_spelling(
+                build_decision(caller, draft, id, now)
+            )
 
         def plan() -> list[Decision]:
             lineage.check_may_record(
@@ -53,13 +55,13 @@ class DecisionActs:
         return self._writer.record(caller, "record", decision, plan)
 
     def supersede(self, caller: Caller, old_ids: Sequence[str], draft: DecisionDraft) -> Decision:
-        """Put a decision in the place of all that are active on its target.
+        """Record a decision that replaces all active decisions on its target, in their scope.
 
-        It has their scope. Raises InvalidInput if the draft does not fit, NotFound if a decision is
+        Raises InvalidInput if the draft does not fit, NotFound if a decision is
         unknown, Conflict if one is not active or on another target, Forbidden if an agent would
         overrule a person, LedgerError if the ledger cannot be written.
         """
-        check_is_whole(draft, LEAST_RATIONALE_AGAINST)
+        check_draft(draft, MIN_RATIONALE_TO_SUPERSEDE)
         draft = self._writer.screened(caller, draft)
         if not old_ids:
             raise InvalidInput("old_decision_ids", "must name at least one decision")
@@ -68,8 +70,8 @@ class DecisionActs:
         self._ledgers.sync_visible(caller)
         first = self._store.read(caller, Decision, old_ids[0])
         with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
-            decision = lineage.placed_with(first, build_decision(caller, draft, id, now))
-            decision = self._ledgers.tables.spelled(decision)
+            decision = lineage.with_scope_of(first, build_decision(caller, draft, id, now))
+            decision = self._ledgers.tables.with_first_spelling(decision)
 
         def plan() -> list[Decision]:
             old = [self._store.read(caller, Decision, old_id) for old_id in dict.fromkeys(old_ids)]
@@ -77,8 +79,7 @@ class DecisionActs:
             lineage.check_may_supersede(caller, key, old, self._ledgers.tables.active_on(key))
             accepted = [each for each in old if self._ledgers.tables.was_accepted(each)]
             lineage.check_may_overrule(caller, accepted)
-            taking, replaced = lineage.superseding(decision, old)
-            return [taking, *replaced.values()]
+            return lineage.superseding(decision, old)
 
         return self._writer.record(caller, "supersede", decision, plan)
 
@@ -89,28 +90,33 @@ class DecisionActs:
             return self._store.read(caller, Proposal, id)
         return self._store.read(caller, Decision, id)
 
-    def truths(self, caller: Caller) -> list[Decision]:
-        """Return the active decisions, by target; several on one target if branches disagree."""
+    def active_by_target(self, caller: Caller) -> list[Decision]:
+        """Return the active decisions, sorted by target; several on one target if branches disagree."""
         self._ledgers.sync_visible(caller)
         found = self._found(caller, status=DecisionStatus.ACTIVE)
         return sorted(found, key=lambda each: (each.target, each.created_at, each.id))
 
-    def truth(self, decision: Decision) -> tuple[Decision, ...]:
+    def active_successors(self, decision: Decision) -> tuple[Decision, ...]:
         """Return the active decisions at the end of a chain; several if branches disagree."""
-        return lineage.truth(decision, partial(self._ledgers.tables.find, decision.organization))
+        return lineage.active_successors(
+            decision, partial(self._ledgers.tables.find, decision.organization)
+        )
 
     def latest(self, caller: Caller) -> list[Decision]:
         """Return the active decisions, newest first."""
         self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller, status=DecisionStatus.ACTIVE))[::-1]
 
-    def beginning(self, caller: Caller, typed: str) -> list[Decision]:
-        """Return the decisions with an id, target or title that begins with a text, active ones first."""
+    def starting_with(self, caller: Caller, typed: str) -> list[Decision]:
+        """Return the decisions with an id, target or title that begins with the typed text, active ones first."""
         start = target_key(typed)
         found = [
             decision
             for decision in self.everything(caller)[::-1]
-            if any(target_key(text).startswith(start) for text in _names(decision))
+            if any(
+                target_key(text).startswith(start)
+                for text in (decision.id, decision.target, decision.title)
+            )
         ]
         return sorted(found, key=lambda decision: decision.status is not DecisionStatus.ACTIVE)
 
@@ -132,10 +138,6 @@ class DecisionActs:
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
         return self._store.seen_by(caller).narrowed(**conditions).find(Decision)
-
-
-def _names(decision: Decision) -> tuple[str, ...]:
-    return decision.id, decision.target, decision.title
 
 
 def _by_age(decisions: list[Decision]) -> list[Decision]:

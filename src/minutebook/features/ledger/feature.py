@@ -6,7 +6,7 @@ FEATURE = Feature(
     name="ledger",
     needs=("pages",),
     settings=".settings:LedgerSettings",
-    files=Files(beside=".places:beside"),
+    files=Files(beside=".places:files_beside_store"),
     commands={"Decisions": {".cli": ("decide", "decisions", "accept", "ledger")}},
     examples={"decide": "put a decision on the record"},
     operations=".operations:OPERATIONS",

@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from minutebook.record.control_characters import escaped
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.records import Decision
 
 MARKS: Mapping[str, str] = {"active": "●", "superseded": "○", "withdrawn": "×"}
 
 Describe = Callable[[Decision], str]
-"""Gives what a line says of a decision."""
+"""Returns the text of a decision's line."""
 
 
 def tree(decisions: Sequence[Decision], describe: Describe) -> Iterator[str]:
-    """Draw chains, the newest on top, below each decision those it replaced.
+    """Yield the lines of a drawing of chains, the newest on top, below each decision those that it replaced.
 
-    A decision that replaced one keeps its column, so that a long chain stays readable; one that
-    replaced several branches. What two branches share is drawn once, and pointed to after that.
+    A decision that replaced one other is drawn in the same column, so that a long chain stays readable; below one
+    that replaced several, each has a branch. What two branches share is drawn once, then referred to.
     """
     by_id = {decision.id: decision for decision in decisions}
     named = {id for decision in decisions for id in decision.supersedes if id in by_id}
@@ -25,7 +25,7 @@ def tree(decisions: Sequence[Decision], describe: Describe) -> Iterator[str]:
     drawn: set[str] = set()
     for start in (each for each in newest if each.id not in named):
         yield from _branch(start, "", "", by_id, drawn, describe)
-    # Only a broken ledger has decisions that no end leads to.
+    # Only a broken ledger has others, in a cycle.
     for left in newest:
         if left.id not in drawn:
             yield from _branch(left, "", "", by_id, drawn, describe)
@@ -39,7 +39,7 @@ def _branch(
     drawn: set[str],
     describe: Describe,
 ) -> Iterator[str]:
-    """Draw one decision and those it replaced; `lead` stands before it, `below` before the rest."""
+    """Draw one decision and those it replaced; `lead` is put before its line, `below` before the lines below it."""
     waiting = [(start, lead, below)]
     while waiting:
         decision, before, under = waiting.pop()
@@ -110,7 +110,7 @@ def _edges(decisions: Sequence[Decision]) -> Iterator[tuple[str, str]]:
 
 
 def _label(decision: Decision) -> tuple[str, str, str]:
-    by = by_whom(decision.author, decision.origin)
+    by = byline(decision.author, decision.origin)
     who = f"{decision.created_at:%Y-%m-%d} {by} ({decision.authorship})"
     return decision.target, decision.title, who
 

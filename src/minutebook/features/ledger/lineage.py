@@ -4,7 +4,7 @@ A ledger is a set of decisions that changes one act at a time. What holds of the
 the decisions that an act touched; what holds of each act is checked from before to after.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.record.policy import check_may_write_to
+from minutebook.record.policy import check_may_write_to, check_not_viewer
 from minutebook.record.reason import Reason
 from minutebook.record.records import (
     Authorship,
@@ -22,7 +22,7 @@ from minutebook.record.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.record.writing.decision_drafts import FIXED, authorship_of, check_not_viewer
+from minutebook.record.writing.decision_drafts import IMMUTABLE_FIELDS, authorship_of
 from minutebook.record.writing.targets import target_key
 
 Placed = TypeVar("Placed", Decision, Proposal)
@@ -52,14 +52,14 @@ class Violation:
     reason: Reason
 
     def __init__(self, rule: Rule, ids: tuple[str, ...], reason: str, **values: object) -> None:
-        for name, value in zip(
-            ("rule", "ids", "reason"), (rule, ids, Reason(reason, **values)), strict=True
-        ):
-            object.__setattr__(self, name, value)
+        # `reason` is given as a template with its values; the class is frozen.
+        object.__setattr__(self, "rule", rule)
+        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "reason", Reason(reason, **values))
 
 
 class TargetKey(NamedTuple):
-    """The seat of at most one active decision: a target, however spelled, in one scope."""
+    """A target, however spelled, in one scope: at most one decision is active on it."""
 
     organization: str
     repository: str | None
@@ -68,14 +68,14 @@ class TargetKey(NamedTuple):
 
 
 Lookup = Callable[[str], Decision | None]
-"""Gives the decision with an id, None where there is none."""
+"""Returns the decision with an id, None if there is none."""
 
 ActiveOn = Callable[[TargetKey], Sequence[Decision]]
-"""Gives the active decisions on a seat."""
+"""Returns the active decisions on a target."""
 
 
-def placed_with(first: Decision, record: Placed) -> Placed:
-    """Return a decision or a proposal in the scope of the decision that it supersedes."""
+def with_scope_of(first: Decision, record: Placed) -> Placed:
+    """Return a decision or proposal moved to the scope of `first`, the decision that it supersedes."""
     return replace(
         record,
         organization=first.organization,
@@ -90,7 +90,7 @@ def scoped_target(decision: Decision | Proposal) -> TargetKey:
     return TargetKey(decision.organization, decision.repository, decision.user, key)
 
 
-def why_apart(decision: Decision | Proposal, key: TargetKey) -> Reason:
+def why_not_replaceable(decision: Decision | Proposal, key: TargetKey) -> Reason:
     """Return why a decision on another target, or in another scope, cannot be superseded."""
     if target_key(decision.target) != key.target_key:
         return Reason("it is on another target, {target!r}", target=decision.target)
@@ -120,11 +120,11 @@ def violations(decisions: Iterable[Decision]) -> list[Violation]:
 def violations_near(ids: Iterable[str], find: Lookup, active_on: ActiveOn) -> list[Violation]:
     """Find the violated rules around the decisions that an act touched.
 
-    If everything held before the act, everything holds after it when nothing is found here. It looks
-    at those decisions, what they name, the seats they take, and their chains up to the end.
+    If every rule held before the act and nothing is found here, every rule holds after it. It looks
+    at those decisions, those that they name, their targets, and their chains up to the end.
     """
     found: set[Violation] = set()
-    ended: set[str] = set()
+    followed: set[str] = set()
     keys: set[TargetKey] = set()
     for id in sorted(ids):
         decision = find(id)
@@ -133,7 +133,7 @@ def violations_near(ids: Iterable[str], find: Lookup, active_on: ActiveOn) -> li
         keys.add(scoped_target(decision))
         found.update(_unmirrored(decision, find))
         found.update(_badly_ended(decision))
-        found.update(_cycle(decision, find, ended))
+        found.update(_cycle(decision, find, followed))
     for key in keys:
         found.update(_crowded(active_on(key)))
     return sorted(found, key=lambda each: (each.rule.name, each.ids, each.reason))
@@ -152,17 +152,14 @@ def _crowded(active: Sequence[Decision]) -> Iterable[Violation]:
 
 
 def _spellings(decisions: Sequence[Decision]) -> str:
-    """Show how a target is spelled, the first spelling first."""
+    """Return the spellings of the target that these decisions share, in the order in which they were used."""
     by_age = sorted(decisions, key=lambda each: (each.created_at, each.id))
     return ", ".join(dict.fromkeys(repr(each.target) for each in by_age))
 
 
 def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
-    sides = (
-        (decision.supersedes, "superseded_by", "supersedes"),
-        (decision.superseded_by, "supersedes", "superseded_by"),
-    )
-    for named, theirs, ours in sides:
+    for ours, theirs in (("supersedes", "superseded_by"), ("superseded_by", "supersedes")):
+        named: tuple[str, ...] = getattr(decision, ours)
         for id in named:
             other, ids = find(id), (decision.id, id)
             if other is None:
@@ -189,8 +186,8 @@ def _badly_ended(decision: Decision) -> Iterable[Violation]:
         )
 
 
-def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation]:
-    """Follow a chain to its end; `ended` holds the decisions followed before, and grows."""
+def _cycle(start: Decision, find: Lookup, followed: set[str]) -> Iterable[Violation]:
+    """Follow a chain to its end and yield its cycles; adds the decisions on it to `followed` and skips those there."""
     path: list[str] = []
     on_path: set[str] = set()
     # Each step is either to go on to a decision or, with None, to leave the latest one.
@@ -198,12 +195,13 @@ def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation
     while steps:
         id = steps.pop()
         if id is None:
-            on_path.discard(left := path.pop())
-            ended.add(left)
+            left = path.pop()
+            on_path.discard(left)
+            followed.add(left)
         elif id in on_path:
             ids = tuple(sorted(path[path.index(id) :]))
             yield Violation(Rule.NO_CYCLE, ids, "each is superseded by the next")
-        elif id not in ended and (decision := find(id)) is not None:
+        elif id not in followed and (decision := find(id)) is not None:
             path.append(id)
             on_path.add(id)
             steps.append(None)
@@ -222,7 +220,7 @@ def violations_between(before: Decision | None, after: Decision | None) -> list[
     ids = (before.id,)
     found = [
         Violation(Rule.FIXED, ids, "its {name} was changed", name=name)
-        for name in FIXED
+        for name in IMMUTABLE_FIELDS
         if getattr(before, name) != getattr(after, name)
     ]
     if before.status not in (DecisionStatus.ACTIVE, after.status):
@@ -243,7 +241,7 @@ def violations_between(before: Decision | None, after: Decision | None) -> list[
 # Truth
 
 
-def truth(start: Decision, find: Lookup) -> tuple[Decision, ...]:
+def active_successors(start: Decision, find: Lookup) -> tuple[Decision, ...]:
     """Return the active decisions at the end of a chain, by id.
 
     One in a sound ledger, or none where the last was withdrawn. Several where colleagues superseded
@@ -283,17 +281,17 @@ def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
 def check_may_supersede(
     caller: Caller, key: TargetKey, old: Sequence[Decision], active: Sequence[Decision]
 ) -> None:
-    """Refuse to supersede decisions not active on the seat, fewer than all active ones, or a person's.
+    """Raise Conflict unless `old` are all `active` decisions on the target `key`, and no others.
 
-    `active` are those on the seat; where a merge left several, a person chooses. Raises Forbidden,
-    ScopeViolation, Conflict.
+    Raises Forbidden if an agent would supersede a person's decision or several at once, ScopeViolation
+    if the caller may not write to the target's scope.
     """
     check_may_write_to(caller, "supersede", key)
     if not old:
         raise Conflict(key.target_key, "name the decision that is superseded")
     for each in old:
         if scoped_target(each) != key:
-            raise Conflict(each.id, why_apart(each, key))
+            raise Conflict(each.id, why_not_replaceable(each, key))
         if each.status is not DecisionStatus.ACTIVE:
             later = ", ".join(each.superseded_by)
             if later:
@@ -318,10 +316,9 @@ def check_may_supersede(
 
 def check_may_overrule(caller: Caller, accepted: Sequence[Decision]) -> None:
     """Raise Forbidden to an agent if there is a decision that a person here accepted."""
-    for each in accepted if authorship_of(caller) is Authorship.AGENT else ():
-        raise Forbidden(
-            "supersede", "{id} was accepted by a person; a person may", needs=Role.HUMAN, id=each.id
-        )
+    if accepted and authorship_of(caller) is Authorship.AGENT:
+        reason = "{id} was accepted by a person; a person may"
+        raise Forbidden("supersede", reason, needs=Role.HUMAN, id=accepted[0].id)
 
 
 def check_may_decline(caller: Caller) -> None:
@@ -358,17 +355,15 @@ def check_review_is_over(proposal: Proposal, now: datetime, window: timedelta) -
 # What an act makes
 
 
-def superseding(
-    decision: Decision, old: Sequence[Decision]
-) -> tuple[Decision, Mapping[str, Decision]]:
-    """Put a new decision in place of others; return it, and each of those as it is then, by id."""
-    taking = replace(decision, supersedes=tuple(sorted({each.id for each in old})))
-    replaced = {
-        each.id: replace(
+def superseding(decision: Decision, old: Sequence[Decision]) -> list[Decision]:
+    """Put a new decision in place of others; return it first, then each of the others as it is now."""
+    ids = {each.id for each in old}
+    replaced = [
+        replace(
             each,
             status=DecisionStatus.SUPERSEDED,
             superseded_by=tuple(sorted({*each.superseded_by, decision.id})),
         )
         for each in old
-    }
-    return taking, replaced
+    ]
+    return [replace(decision, supersedes=tuple(sorted(ids))), *replaced]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDER = "docs/decisions"
 """Where decisions lie in a person's repository when its top is named."""
 
-_PATIENCE = SECONDS + 10
+_WAIT_SECONDS = SECONDS + 10
 """Seconds to wait for a ledger's lock: longer than a server keeps one that was killed."""
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -32,12 +32,12 @@ _OWN = "own"
 
 @dataclass(frozen=True, slots=True)
 class LedgerFolders:
-    """Where ledgers lie: `managed` has a repository for each organization, made on first use.
+    """Where ledgers lie: the folder `managed` has a repository for each organization, made on first use.
 
     `external` is a person's repository, or a folder in one; it is the ledger of the organization
     `home`. `durability` is the store's: whether an act survives a power cut. `user` is the person
     whose process this is. `are_shared` tells whether servers on other machines than `machine` commit
-    to them too.
+    to these ledgers, too.
     """
 
     managed: Path
@@ -65,33 +65,35 @@ class LedgerLocator:
         root = self._external_root(organization)
         if root is None:
             path = self._managed_path(organization)
-            alone = partial(self._alone, organization, str(path))
-            return Repository.managed(path, organization, alone, self._folders.durability)
-        alone = partial(self._alone_beside, organization, root[0] / ".git")
-        return Repository.external(root[0], root[1], organization, alone, self._folders.durability)
+            commit_lock = partial(self._hold_lock, organization, str(path))
+            return Repository.managed(path, organization, commit_lock, self._folders.durability)
+        top, folder = root
+        commit_lock = partial(self._hold_external_lock, organization, top / ".git")
+        return Repository.external(top, folder, organization, commit_lock, self._folders.durability)
 
     @contextmanager
-    def _alone(self, organization: str, path: str) -> Iterator[Held | None]:
-        """Hold the lock of a ledger: by its path on one machine, by its name where each has paths of its own."""
+    def _hold_lock(self, organization: str, path: str) -> Iterator[Held | None]:
+        """Hold the lock of a ledger, named by its path, or by the organization if servers have different paths."""
         name = organization if self._folders.are_shared else path
-        with self._locks.hold(f"ledger {name}", _PATIENCE) as held:
+        with self._locks.hold(f"ledger {name}", _WAIT_SECONDS) as held:
             yield held
 
     @contextmanager
-    def _alone_beside(self, organization: str, control: Path) -> Iterator[Held | None]:
-        """Hold a lock beside a repository, which other stores may share, and that of the servers."""
+    def _hold_external_lock(self, organization: str, control: Path) -> Iterator[Held | None]:
+        """Hold the lock in a repository's Git folder `control`, for other stores, and that of the servers."""
         with ExitStack() as stack:
-            held: Held | None = None
+            server_lock: Held | None = None
             if self._folders.are_shared:
-                held = stack.enter_context(self._alone(organization, ""))
-                if held is None:
+                server_lock = stack.enter_context(self._hold_lock(organization, ""))
+                if server_lock is None:
                     yield None
                     return
             locks: NamedLocks = (
                 FileLocks(control / "minutebook") if control.is_dir() else self._locks
             )
-            beside = stack.enter_context(locks.hold("ledger", _PATIENCE))
-            yield beside if beside is None or held is None else held
+            file_lock = stack.enter_context(locks.hold("ledger", _WAIT_SECONDS))
+            # Only that of the servers can be lost while it is held.
+            yield file_lock if file_lock is None or server_lock is None else server_lock
 
     def _external_root(self, organization: str) -> tuple[Path, str] | None:
         """Return the top of the repository that the setting names, and the folder in it, or None."""
@@ -127,7 +129,7 @@ class LedgerLocator:
         return LocalLedger(str(root[0]), id_file, is_managed=False, within=root[1])
 
     def exists(self, organization: str) -> bool:
-        """Tell whether there is a repository, so that looking makes none."""
+        """Tell whether an organization has a ledger; makes none, as opening a managed one does."""
         return (
             self._external_path(organization) is not None
             or self._managed_path(organization).exists()
@@ -138,6 +140,6 @@ class LedgerLocator:
         return str(self._external_path(organization) or self._managed_path(organization))
 
     def mark_id(self, organization: str) -> str:
-        """Return the id of the mark up to which an organization's ledger was followed."""
+        """Return the id of the LedgerMark that says how far an organization's ledger was followed."""
         named = self._external_path(organization)
         return _OWN if named is None else str(named)

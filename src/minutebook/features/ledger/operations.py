@@ -32,7 +32,7 @@ def decide(
     supersedes: Sequence[str] = (),
     folder: FolderScope | None = None,
 ) -> Decision:
-    """Put a decision on the record, in the place of others if they are named."""
+    """Put a decision on the record, in place of those that `supersedes` names."""
     from minutebook.record.writing.decision_drafts import DecisionDraft
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
@@ -60,7 +60,7 @@ def propose(
 
 @operation("ledger")
 def search_decisions(app: "App", caller: Caller, query: str, limit: int, mode: str) -> list[Hit]:
-    """Find decisions, followed to those that hold now as the mode says. Raises InvalidInput for another mode."""
+    """Find decisions, and those that hold now in their place, as the mode says. Raises InvalidInput for an unknown mode."""
     from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 
     check_filled(query=query)
@@ -86,12 +86,12 @@ def holding(app: "App", caller: Caller, of: str | None = None) -> list[Decision]
     found = acts.read(caller, of)
     if isinstance(found, Proposal):
         return []
-    return [each for each in acts.truth(found) if sees(caller, each)]
+    return [each for each in acts.active_successors(found) if sees(caller, each)]
 
 
 @operation("ledger")
 def decision_history(app: "App", caller: Caller, id: str) -> list[Decision]:
-    """List every decision on the target of one, the oldest first."""
+    """List every decision on the same target as the one with this id, oldest first."""
     acts = _decisions(app)
     return acts.on_target_of(caller, acts.read(caller, id))
 
@@ -104,7 +104,7 @@ def read_decision(app: "App", caller: Caller, id: str) -> Decision | Proposal:
 
 @dataclass(frozen=True, slots=True)
 class DecisionList:
-    """Decisions; the ledgers that are read-only, each in a phrase; how many decisions wait from Git."""
+    """Decisions; a phrase for each ledger that is read-only; how many decisions from Git wait to be accepted."""
 
     decisions: list[Decision]
     read_only: list[str]
@@ -118,25 +118,23 @@ def decisions(
     target: str | None = None,
     every: bool = False,  # noqa: FBT001, FBT002
 ) -> DecisionList:
-    """List the decisions that hold, all on a target, or every one."""
+    """List the decisions that hold; with a target all decisions on it, with `every` all decisions."""
     from minutebook.features.ledger.repositories import Ledgers
 
     acts = _decisions(app)
     if target is not None:
         found = acts.history(caller, target)
     else:
-        found = acts.everything(caller) if every else acts.truths(caller)
+        found = acts.everything(caller) if every else acts.active_by_target(caller)
     states = [each for each in app.get(Ledgers).states(caller) if each.reason is not None]
-    return DecisionList(
-        list(found),
-        [
-            f"is read-only: {REASON}"
-            if not is_at_keyboard(caller)
-            else f"in {each.path} is read-only: {each.reason}; {each.remedy}"
-            for each in states
-        ],
-        sum(map(is_in_git, _proposals(app).pending(caller))),
-    )
+    if is_at_keyboard(caller):
+        read_only = [
+            f"in {each.path} is read-only: {each.reason}; {each.remedy}" for each in states
+        ]
+    else:
+        read_only = [f"is read-only: {REASON}"] * len(states)
+    waiting = [each for each in _proposals(app).pending(caller) if is_in_git(each)]
+    return DecisionList(found, read_only, len(waiting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ def accept(app: "App", caller: Caller, id: str, secret: str | None = None) -> De
 
 
 def _decisions(app: "App") -> "DecisionActs":
-    # A command that only asks for operations need not import what does them.
+    # Imported late: the command line imports this module only to ask a daemon for its operations.
     from minutebook.features.ledger.decisions import DecisionActs
 
     return app.get(DecisionActs)

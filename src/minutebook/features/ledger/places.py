@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from minutebook.features.ledger.locator import LedgerFolders
 
 
-def repos_of(settings: Settings) -> "LedgerFolders":
-    """Tell where the ledgers are that these settings name."""
+def ledger_folders(settings: Settings) -> "LedgerFolders":
+    """Return where the settings put the ledgers, with the user of this process."""
     from minutebook.features.ledger.locator import LedgerFolders
 
     home = default_organization(settings.caller())
@@ -41,45 +41,44 @@ def repos_of(settings: Settings) -> "LedgerFolders":
 
 
 def secret_place_of(app: App) -> "SecretPlace":
-    """Return the place of the approval secret: among the values that servers share, or in the data directory."""
-    from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
-
-    database = app.infrastructure.store.database
-    if database.shared_values is None:
-        return SecretFile(app.settings.of(LedgerSettings).secret)
-    return SharedSecret(database.shared_values, database.place)
+    """Return where the hash of the approval secret is kept."""
+    return _place(app, app.settings.of(LedgerSettings).secret, "secret", "the secret")
 
 
 def ledger_key_place_of(app: App) -> "SecretPlace":
-    """Return the place of the key of this store's commits: among shared values, or in the data directory."""
+    """Return where the key is kept with which this store proves its commits."""
+    path = app.settings.of(LedgerSettings).ledger_key
+    return _place(app, path, "ledger_key", "the key of this store's commits")
+
+
+def _place(app: App, path: Path, name: str, content: str) -> "SecretPlace":
+    """Return the shared value `name` if servers share the store, else the file; `content` names it in errors."""
     from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
 
     database = app.infrastructure.store.database
     if database.shared_values is None:
-        return SecretFile(
-            app.settings.of(LedgerSettings).ledger_key, "the key of this store's commits"
-        )
-    return SharedSecret(database.shared_values, database.place, "ledger_key")
+        return SecretFile(path, content)
+    return SharedSecret(database.shared_values, database.place, name)
 
 
-def beside(settings: Settings) -> Iterable[Path]:
-    """Yield the ledgers' files in a data directory that exist only if there was a store."""
+def files_beside_store(settings: Settings) -> Iterable[Path]:
+    """Yield the files of this feature in a data directory that exist only if there was a store."""
     yield settings.of(LedgerSettings).ledgers
     yield settings.of(LedgerSettings).secret
 
 
 def on_move(settings: Settings, store: Tended, *, is_to_server: bool) -> Iterable[str]:
-    """Yield how the ledgers and the secret follow a store that was moved."""
+    """Yield the steps for a person by which the ledgers and the secret follow a store that was moved."""
     own = settings.of(LedgerSettings)
-    decides = any(
+    has_decisions = any(
         store.count(LedgerMark, Filter(organization=name)) for name in store.organizations()
     )
-    if decides and is_to_server:
+    if has_decisions and is_to_server:
         yield (
             "Decisions stand in Git, too: servers record them in one folder, which each mounts as "
             f"`ledgers` in its data directory. Move {own.ledgers} there, or let this machine record them."
         )
-    elif decides and not own.ledgers.is_dir() and own.ledger is None:
+    elif has_decisions and not own.ledgers.is_dir() and own.ledger is None:
         yield (
             "Decisions stand in Git, too: copy the folder `ledgers` of the server that recorded them "
             f"to {own.ledgers}."

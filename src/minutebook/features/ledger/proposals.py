@@ -16,11 +16,11 @@ from minutebook.record.ids import decision_id, proposal_id
 from minutebook.record.records import Decision, Kind, Proposal, ProposalStatus
 from minutebook.record.writing import decision_drafts
 from minutebook.record.writing.decision_drafts import (
-    LEAST_RATIONALE,
+    MIN_RATIONALE,
     DecisionDraft,
     build_accepted,
     build_proposal,
-    check_is_whole,
+    check_draft,
     close_proposal,
     declined,
     pending_again,
@@ -28,7 +28,7 @@ from minutebook.record.writing.decision_drafts import (
 
 
 class Proposals:
-    """The use cases around proposals; each is reviewed for at least `window` before it is accepted."""
+    """Keeps, accepts and declines proposals; each can be accepted once its review window is over."""
 
     def __init__(self, app: App) -> None:
         self._store = app.infrastructure.records
@@ -46,7 +46,7 @@ class Proposals:
 
         Raises InvalidInput, Refused, NotFound, Conflict for a decision on another target.
         """
-        check_is_whole(draft, LEAST_RATIONALE)
+        check_draft(draft, MIN_RATIONALE)
         draft = self._writer.screened(caller, draft)
         now = self._clock()
         id = proposal_id(now, self._randbits)
@@ -56,20 +56,21 @@ class Proposals:
             old = [self._store.read(caller, Decision, each) for each in supersedes]
             proposal = build_proposal(caller, draft, supersedes, id, now)
         if old:
-            proposal = lineage.placed_with(old[0], proposal)
+            proposal = lineage.with_scope_of(old[0], proposal)
+        key = lineage.scoped_target(proposal)
         for each in old:
-            if lineage.scoped_target(each) != (key := lineage.scoped_target(proposal)):
-                raise Conflict(each.id, lineage.why_apart(each, key))
+            if lineage.scoped_target(each) != key:
+                raise Conflict(each.id, lineage.why_not_replaceable(each, key))
         self._writer.propose(caller, proposal)
         return proposal
 
     def accept(self, caller: Caller, id: str, secret: str | None) -> Decision:
         """Make a proposal the active decision on its target, in place of the one there was.
 
-        Raises Forbidden if the caller is no admin, NotFound if there is no such proposal, Conflict if
-        it was closed before, UnderReview if its review is not over, WrongSecret or GuessedTooOften
-        as the secret's check does, LedgerError if the ledger cannot be written. A decision that Git brought
-        is taken in as Git has it, without a commit.
+        A proposal that waits for a decision from Git only puts that into the tables, without a commit. Raises
+        Forbidden if the caller is no admin, NotFound if there is no such proposal, Conflict if it was
+        settled before, UnderReview if its review is not over, WrongSecret or GuessedTooOften as
+        `ApprovalSecret.check` does, LedgerError if the ledger cannot be written.
         """
         with self._trail.audit_refusals(caller, None, "accept", Kind.PROPOSAL, id):
             decision_drafts.check_may_accept(caller)
@@ -83,23 +84,21 @@ class Proposals:
         with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
             lineage.check_review_is_over(proposal, now, self._window)
         if is_in_git(proposal):
-            return self._writer.believe(caller, proposal, now)
-        decision = self._ledgers.tables.spelled(
+            return self._writer.accept_from_git(caller, proposal, now)
+        decision = self._ledgers.tables.with_first_spelling(
             build_accepted(caller, proposal, decision_id(now, self._randbits), now)
         )
 
         def plan() -> list[Decision]:
             # Others may have accepted it, or decided on its target, meanwhile.
             lineage.check_is_pending(self._store.read(caller, Proposal, id))
-            taking, replaced = lineage.superseding(
-                decision, self._ledgers.tables.active_on(lineage.scoped_target(decision))
-            )
-            return [taking, *replaced.values()]
+            active = self._ledgers.tables.active_on(lineage.scoped_target(decision))
+            return lineage.superseding(decision, active)
 
-        def sequel(decision: Decision) -> None:
+        def close(decision: Decision) -> None:
             self._store.put(close_proposal(self._store.read(caller, Proposal, id), decision))
 
-        return self._writer.record(caller, "accept", decision, plan, sequel)
+        return self._writer.record(caller, "accept", decision, plan, close)
 
     def decline(self, caller: Caller, id: str) -> Proposal:
         """Settle a proposal without a decision.

@@ -15,19 +15,15 @@ from minutebook.record.records import Decision, Proposal
 from minutebook.record.writing.decision_drafts import DecisionDraft, accepted
 
 Plan = Callable[[], Sequence[Decision]]
-"""Judges an act on the ledger as it is; gives the new decision, then what it changes, or raises."""
+"""Judges an act on the ledger as it is now; returns the new decision, then those that it changes, or raises."""
 
 FollowUp = Callable[[Decision], None]
-"""Does what else belongs to the transaction of the act."""
-
-
-def nothing_more(decision: Decision) -> None:
-    """Write nothing but the decision."""
+"""Writes the other records of the transaction, given the decision as it was committed."""
 
 
 @contextmanager
-def _in_git() -> Iterator[list[Decision]]:
-    """Hold the committed decisions, to raise LedgerError that names the commit if the store fails after it."""
+def _naming_commit() -> Iterator[list[Decision]]:
+    """Yield a list for the committed decisions; if the store fails once it has one, raise a LedgerError with its commit."""
     committed: list[Decision] = []
     try:
         yield committed
@@ -48,7 +44,7 @@ class DecisionWriter:
         self._decisions = RecordWriter[Decision](app.infrastructure)
 
     def screened(self, caller: Caller, draft: DecisionDraft) -> DecisionDraft:
-        """Return a draft as it may be kept; first of all, since a commit cannot be taken back."""
+        """Return a draft with its secrets masked, or raise as the setting says; before all else, as a commit is final."""
         return self._decisions.screened(caller, draft)
 
     def propose(self, caller: Caller, proposal: Proposal) -> None:
@@ -61,25 +57,25 @@ class DecisionWriter:
         act: str,
         draft: Decision,
         plan: Plan,
-        follow_up: FollowUp = nothing_more,
+        follow_up: FollowUp = lambda _: None,
     ) -> Decision:
-        """Commit to the ledger the decisions that `plan` makes of a draft, and keep the records.
+        """Commit the decisions that `plan` returns for a draft to the ledger, and put them into the store.
 
         Raises Refused or Conflict if `plan` does, LedgerError if Git fails, StoreError if the store
-        does. Nothing is changed by then, unless the store fails after the commit: LedgerError says
+        does. Nothing is changed then, unless the store fails after the commit: LedgerError says
         so, and the commit is taken in later.
         """
         embedding = self._decisions.embed(draft.text)
-        what = f"{act.capitalize()} {draft.target}: {draft.title}"
+        summary = f"{act.capitalize()} {draft.target}: {draft.title}"
         # The lock, and whatever has to be waited for, come before the transaction.
-        with self.ledgers.deciding(draft.organization) as deciding:
+        with self.ledgers.locked(draft.organization) as ledger:
 
             def attempt() -> Decision:
-                with _in_git() as in_git:
+                with _naming_commit() as committed:
 
                     def commit(draft: Decision) -> Decision:
-                        in_git[:] = deciding.commit(what, caller, plan)
-                        made, *replaced = in_git
+                        committed[:] = ledger.commit(summary, caller, plan)
+                        made, *replaced = committed
                         for superseded in replaced:
                             self._store.put(superseded)
                         follow_up(made)
@@ -87,20 +83,20 @@ class DecisionWriter:
 
                     return self._decisions.commit(caller, act, draft, embedding, commit)
 
-            made = deciding.repeat(attempt)
+            made = ledger.repeat(attempt)
         if embedding is None:
             self._embeddings.notify()
         self._note_written(caller, made)
         return made
 
-    def believe(self, caller: Caller, proposal: Proposal, now: datetime) -> Decision:
-        """Take in a decision that Git brought and that waited as a proposal, and close that; return it.
+    def accept_from_git(self, caller: Caller, proposal: Proposal, now: datetime) -> Decision:
+        """Put the decision from Git for which a proposal waits into the tables, close the proposal, return the decision.
 
         Raises Conflict if it was settled meanwhile, Git does not have it any more or its date has not come.
         """
         embedding = self._decisions.embed(proposal.text)
         tables, organization = self.ledgers.tables, proposal.organization
-        with self.ledgers.deciding(organization) as deciding:
+        with self.ledgers.locked(organization) as ledger:
 
             def attempt() -> Decision:
                 decision, others = self.ledgers.following.accept(
@@ -117,6 +113,6 @@ class DecisionWriter:
 
                 return self._decisions.commit(caller, "accept", decision, embedding, finish)
 
-            made = deciding.repeat(attempt)
+            made = ledger.repeat(attempt)
         self._embeddings.notify()
         return made

@@ -10,9 +10,9 @@ from minutebook.app import App
 from minutebook.features.ledger.keys.trust import LedgerTrust
 from minutebook.features.ledger.lineage import Violation, violations
 from minutebook.features.ledger.locator import LedgerLocator
-from minutebook.features.ledger.mirror.following import Following
+from minutebook.features.ledger.mirror.following import LedgerFollower
 from minutebook.features.ledger.mirror.tables import DecisionTables, check_sound
-from minutebook.features.ledger.places import ledger_key_place_of, repos_of
+from minutebook.features.ledger.places import ledger_folders, ledger_key_place_of
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.features.ledger.shared_folders import LedgerPlaces
 from minutebook.memory.access.visibility import seen_by
@@ -27,7 +27,7 @@ from minutebook.record.writing.decision_drafts import authorship_of
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
-    from minutebook.features.ledger.git.history import News
+    from minutebook.features.ledger.git.history import BranchChanges
     from minutebook.features.ledger.git.repository import Repository
     from minutebook.features.ledger.git.writer import LedgerAct, Writer
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LedgerState:
-    """Where a ledger is and how far it was followed; read-only for a `reason`, None if it is not."""
+    """A ledger's place and the commit that the tables are at; `reason` says why it is read-only, None if it is not."""
 
     organization: str
     path: str
@@ -59,7 +59,7 @@ class Ledgers:
     def __init__(self, app: App) -> None:
         infrastructure, settings = app.infrastructure, app.settings
         self._store, self._embeddings = infrastructure.store, app.embeddings
-        folders = repos_of(settings)
+        folders = ledger_folders(settings)
         self._locator = LedgerLocator(folders, infrastructure.locks)
         shared = infrastructure.store.database.shared_values
         self._places = LedgerPlaces(shared, self._locator.local, folders.machine)
@@ -70,35 +70,35 @@ class Ledgers:
             ledger_key_place_of(app),
             infrastructure.locks,
             app.clock,
-            of_everyone=settings.of(LedgerSettings).ledger_trust == "everyone",
+            trusts_everyone=settings.of(LedgerSettings).ledger_trust == "everyone",
         )
-        self.following = Following(self.tables, self.trust, app.clock, self._locator.user)
+        self.following = LedgerFollower(self.tables, self.trust, app.clock, self._locator.user)
         self._reconsidered: set[str] = set()
         self._clock, self._randbits = app.clock, infrastructure.randbits
         self._broken: dict[str, LedgerError] = {}
 
     @contextmanager
-    def deciding(self, organization: str) -> Iterator["Deciding"]:
-        """Keep other processes from committing to a ledger; call it outside of any transaction.
+    def locked(self, organization: str) -> Iterator["LockedLedger"]:
+        """Lock a ledger against commits by other processes; call it outside of any transaction.
 
         Raises LedgerBusy if another process keeps the ledger for too long, LedgerError if Git
         fails or the ledger is not on this server.
         """
-        from minutebook.features.ledger.git.writer import writing
+        from minutebook.features.ledger.git.writer import locked_writer
 
         self._places.check(organization)
-        self.trust.made_key()
-        with writing(self.repository(organization)) as writer:
-            yield Deciding(self, organization, writer, self._places.claim)
+        self.trust.ensure_key()
+        with locked_writer(self.repository(organization)) as writer:
+            yield LockedLedger(self, organization, writer, self._places.claim)
 
     @contextmanager
-    def adopting(self, organization: str) -> Iterator["Deciding"]:
-        """Do as `deciding` does, and make the repository of this server the ledger, wherever it was before."""
-        from minutebook.features.ledger.git.writer import writing
+    def locked_to_adopt(self, organization: str) -> Iterator["LockedLedger"]:
+        """Do as `locked` does, and make the repository of this server the ledger, wherever it was before."""
+        from minutebook.features.ledger.git.writer import locked_writer
 
-        self.trust.made_key()
-        with writing(self.repository(organization)) as writer:
-            yield Deciding(self, organization, writer, self._places.adopt)
+        self.trust.ensure_key()
+        with locked_writer(self.repository(organization)) as writer:
+            yield LockedLedger(self, organization, writer, self._places.adopt)
 
     def sync(self, organization: str) -> None:
         """Bring the tables to the head of a ledger, reading Git before the transaction.
@@ -112,21 +112,20 @@ class Ledgers:
             head = self._head(organization)
             since = None if mark is None else mark.commit_id
             if head == since:
-                if self.trust.of_everyone and organization not in self._reconsidered:
-                    self._believe_waiting(organization)
+                if self.trust.trusts_everyone and organization not in self._reconsidered:
+                    self._accept_all_waiting(organization)
                 return
             self._places.check(organization)
-            brought = self._brought(organization, since, head)
+            changes = self._changes_in_git(organization, since, head)
             with self._store.transaction(organization):
                 # Others may have followed it meanwhile, and decided.
                 if self.tables.mark(organization) == mark:
-                    self._apply_commits(organization, brought)
+                    self._apply_commits(organization, changes)
                     return
 
     def sync_visible(self, caller: Caller) -> None:
         """Sync the ledgers that the caller may see; a broken one stays as it was."""
-        open_to = set(seen_by(self._store, caller).organizations)
-        self._sync_all(sorted(open_to | {default_organization(caller)}))
+        self._sync_all(self._visible_to(caller))
 
     def recover(self) -> None:
         """Finish commits that a kill cut short, then sync every ledger; a broken one stays as it was.
@@ -148,11 +147,7 @@ class Ledgers:
 
     def states(self, caller: Caller | None = None) -> list[LedgerState]:
         """Return the state of each ledger that the caller may see; for None, of every ledger."""
-        if caller is None:
-            names = self._organizations()
-        else:
-            open_to = set(seen_by(self._store, caller).organizations)
-            names = sorted(open_to | {default_organization(caller)})
+        names = self._organizations() if caller is None else self._visible_to(caller)
         self._sync_all(names)
         for name in names:
             self._check_place(name)
@@ -177,10 +172,12 @@ class Ledgers:
                     found += damage_in(self.repository(organization))
         return found
 
-    # What Git brought
+    # Changes in Git
 
-    def _brought(self, organization: str, since: str | None, head: str | None) -> "News":
-        """Return the news after a commit, up to another.
+    def _changes_in_git(
+        self, organization: str, since: str | None, head: str | None
+    ) -> "BranchChanges":
+        """Return the changes after the commit `since`, up to `head`.
 
         Raises LedgerError if Git cannot be read, LedgerBroken if the ledger has no commits any
         more.
@@ -196,32 +193,35 @@ class Ledgers:
                 ),
                 (),
             )
-        from minutebook.features.ledger.git.history import news
+        from minutebook.features.ledger.git.history import changes_since
 
-        brought = news(self.repository(organization), since, head, self.trust.key())
-        check_sound(brought.violations)
-        return brought
+        changes = changes_since(self.repository(organization), since, head, self.trust.key())
+        check_sound(changes.violations)
+        return changes
 
-    def _apply_commits(self, organization: str, brought: "News") -> None:
-        """Store the news from Git, if the whole is sound; call inside a transaction."""
-        self.following.take_in(self.repository(organization), brought)
-        if brought.head is not None:
-            self.tables.put_mark(organization, brought.head)
+    def _apply_commits(self, organization: str, changes: "BranchChanges") -> None:
+        """Put the changes in Git into the tables and move the mark; call inside a transaction.
+
+        Raises LedgerBroken if the ledger would not be sound.
+        """
+        self.following.take_in(self.repository(organization), changes)
+        if changes.head is not None:
+            self.tables.put_mark(organization, changes.head)
         self._embeddings.notify()
 
-    def _believe_waiting(self, organization: str) -> None:
-        """Take in the decisions that waited before everyone was trusted."""
+    def _accept_all_waiting(self, organization: str) -> None:
+        """Accept the decisions that waited before `ledger_trust` was set to everyone; once in a process."""
         if self.tables.waiting(organization):
             with self._store.transaction(organization):
-                self.following.believe_waiting(self.repository(organization))
+                self.following.accept_all_waiting(self.repository(organization))
             self._embeddings.notify()
         self._reconsidered.add(organization)
 
-    def history(self, organization: str, head: str) -> "News":
-        """Return all that a ledger's branch brought up to a commit. Raises LedgerError if it cannot be read."""
-        from minutebook.features.ledger.git.history import news
+    def history(self, organization: str, head: str) -> "BranchChanges":
+        """Return all changes from a ledger's first commit up to `head`. Raises LedgerError if it cannot be read."""
+        from minutebook.features.ledger.git.history import changes_since
 
-        return news(self.repository(organization), None, head, self.trust.key())
+        return changes_since(self.repository(organization), None, head, self.trust.key())
 
     # Where and how far
 
@@ -246,6 +246,10 @@ class Ledgers:
     def _organizations(self) -> list[str]:
         return sorted({*self._store.organizations(), self._locator.home})
 
+    def _visible_to(self, caller: Caller) -> list[str]:
+        seen = seen_by(self._store, caller).organizations
+        return sorted({*seen, default_organization(caller)})
+
     def _sync_all(self, organizations: Iterable[str]) -> None:
         for organization in organizations:
             if not self._is_used(organization):
@@ -258,7 +262,7 @@ class Ledgers:
                 self.forget_fault(organization)
 
     def _claim(self, organization: str) -> None:
-        """Note that a ledger is here that was followed before the store knew of places."""
+        """Record in the store that this server has a ledger that no server has claimed yet."""
         mark = self.tables.commit_id(organization)
         if mark is not None and self._head(organization) == mark:
             try:
@@ -268,7 +272,7 @@ class Ledgers:
                 self._set_broken(organization, error)
 
     def _check_place(self, organization: str) -> None:
-        """Also a copy that has come as far is another ledger."""
+        """Mark a ledger as broken if the store says that it is on another server; a copy here is another ledger."""
         if organization not in self._broken and self._is_used(organization):
             try:
                 self._places.check(organization)
@@ -289,8 +293,8 @@ class Ledgers:
         ids = error.ids if isinstance(error, LedgerBroken) else ()
         return LedgerState(organization, path, commit, error.reason, error.remedy, ids)
 
-    def act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> "LedgerAct":
-        """Return the act by which a caller commits decisions now."""
+    def act(self, summary: str, caller: Caller, decisions: Sequence[Decision]) -> "LedgerAct":
+        """Return the act by which a caller commits decisions now; `summary` is the commit's subject."""
         from minutebook.features.ledger.git.writer import LedgerAct
 
         now, authorship, author = self._clock(), authorship_of(caller), caller.name
@@ -302,19 +306,19 @@ class Ledgers:
             author = caller.call.origin.client or author
         return LedgerAct(
             id=new_id(now, self._randbits),
-            what=what,
+            summary=summary,
             author=author,
             authorship=authorship,
             at=now,
             decisions=tuple(decisions),
             by_owner=by_owner,
             origin=caller.call.origin,
-            key=self.trust.made_key(),
+            key=self.trust.ensure_key(),
         )
 
 
-class Deciding:
-    """A ledger that no other process of ours commits to meanwhile."""
+class LockedLedger:
+    """A ledger with its lock held by this process: no other process of ours commits to it."""
 
     def __init__(
         self,
@@ -329,7 +333,7 @@ class Deciding:
         self._note_place = note_place
 
     def repeat(self, attempt: Callable[[], T]) -> T:
-        """Bring the tables to Git's head, then attempt a transaction; again where Git moved on."""
+        """Bring the tables to Git's head, then run a transaction; repeat both if the branch has moved since."""
 
         def synced_attempt() -> T:
             self._ledgers.sync(self._organization)
@@ -338,15 +342,18 @@ class Deciding:
         return self._writer.repeat(synced_attempt)
 
     def note_place(self) -> None:
-        """Note that the ledger is here; call inside a transaction. Raises LedgerError if it is elsewhere."""
+        """Record in the store that this server has the ledger; call inside a transaction.
+
+        Raises LedgerError if another server has it.
+        """
         self._note_place(self._organization)
 
-    def look(self) -> str | None:
+    def refresh_head(self) -> str | None:
         """Return the head of the ledger's branch. Raises LedgerError if Git cannot be read."""
-        return self._writer.look()
+        return self._writer.refresh_head()
 
     def commit(
-        self, what: str, caller: Caller, plan: Callable[[], Sequence[Decision]]
+        self, summary: str, caller: Caller, plan: Callable[[], Sequence[Decision]]
     ) -> tuple[Decision, ...]:
         """Commit the decisions that `plan` returns; call inside the transaction that puts them.
 
@@ -356,18 +363,18 @@ class Deciding:
         """
         if self._writer.head != self._ledgers.tables.commit_id(self._organization):
             raise LedgerBusy("others decide faster than this process", "try again")
-        return self.write(what, caller, plan())
+        return self.write(summary, caller, plan())
 
     def write(
-        self, what: str, caller: Caller, decisions: Sequence[Decision]
+        self, summary: str, caller: Caller, decisions: Sequence[Decision]
     ) -> tuple[Decision, ...]:
-        """Commit decisions wherever the tables are, and move the mark; return them with their commit.
+        """Commit decisions, whatever commit the tables are at, and move the mark; return them with their commit.
 
-        Raises LedgerError if Git fails, the store does after the commit, or the ledger is not on this server, StoreBusy if another
-        server may commit by now, Conflict if the file of a decision holds another.
+        Raises LedgerError if Git fails, the store fails after the commit, or the ledger is not on this server,
+        StoreBusy if another server holds the lock by now, Conflict if the file of a decision holds another.
         """
         self.note_place()
-        committed = self._writer.commit(self._ledgers.act(what, caller, decisions))
+        committed = self._writer.commit(self._ledgers.act(summary, caller, decisions))
         try:
             self._ledgers.tables.put_mark(self._organization, committed.id)
         except StoreError as error:
@@ -376,7 +383,7 @@ class Deciding:
 
 
 def after_commit(made: Decision, error: StoreError) -> LedgerError:
-    """Return the error of a store that failed when a decision was committed."""
+    """Return the error to raise if the store fails after a decision was committed to Git."""
     return LedgerError(
         "{id} is in Git (commit {commit}), but the store failed: {cause}",
         "mend the store; the commit is taken in at the next start or question",

@@ -15,19 +15,19 @@ from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 def checks(app: App) -> Iterable[Check]:
     """Yield the checks of the ledgers and of the secret that accepts proposals."""
-    yield Check("The ledger", lambda: _of_ledgers(app.get(Ledgers)))
-    yield Check("The secret", lambda: _of_secret(app.get(ApprovalSecret)))
+    yield Check("The ledger", lambda: _ledger_findings(app.get(Ledgers)))
+    yield Check("The secret", lambda: _secret_findings(app.get(ApprovalSecret)))
 
 
-def _of_secret(secret: ApprovalSecret) -> list[Finding]:
-    if not secret.is_another():
+def _secret_findings(secret: ApprovalSecret) -> list[Finding]:
+    if not secret.differs_from_pinned():
         return []
     finding = "The secret that is set here is not the one that accepts proposals"
     remedy = "set AGENT_MEMORY_SECRET here as it was when `minutebook ledger secret` pinned it"
     return [Finding(finding, remedy)]
 
 
-def _of_ledgers(ledgers: Ledgers) -> list[Finding]:
+def _ledger_findings(ledgers: Ledgers) -> list[Finding]:
     from minutebook.features.ledger.lineage import Rule
 
     findings = [
@@ -73,7 +73,7 @@ def decided(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
-    """Return the way back of an act on a proposal, and say of a decision that it stays."""
+    """Return how an act on a proposal is undone, or why an act on a decision cannot be; None for other acts."""
     from minutebook.features.ledger.proposals import Proposals
 
     proposals, id = app.get(Proposals), act.named.subject

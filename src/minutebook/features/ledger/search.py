@@ -19,15 +19,15 @@ from minutebook.record.sources import Source
 from minutebook.text.fusion import TEXT_WEIGHTS, FusedHit, fuse
 
 CANDIDATES = 50
-"""How many each of the vector and the lexical signal propose."""
+"""How many the vector signal proposes, and how many the lexical one."""
 
-ENOUGH = 20
-"""If fewer of the candidates are active, active decisions are searched for by themselves, too."""
+LEAST_ACTIVE = 20
+"""If fewer of the candidates are active, a second search looks through active decisions alone."""
 
-FOR_ACTIVE = 1.0
+ACTIVE_BONUS = 1.0
 """Added to the score of an active decision."""
 
-OF_ENDED = 0.1
+INACTIVE_FACTOR = 0.1
 """The factor on the score of a decision or proposal that is not active."""
 
 MOST_FOLLOWED = 10_000
@@ -37,8 +37,8 @@ MOST_FOLLOWED = 10_000
 class DecisionMode(StrEnum):
     """The kinds of results of a search for decisions.
 
-    `strict`: what holds. `balanced`: one decision a target, what holds before what does not.
-    `audit`: every decision and proposal that matched, and what holds instead.
+    `strict`: active decisions, one a target. `balanced`: one decision a target, active ones first.
+    `audit`: every decision and proposal that matched, and the active decisions in their place.
     """
 
     STRICT = "strict"
@@ -48,10 +48,10 @@ class DecisionMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DecisionHit:
-    """A decision or proposal, its rank, its signals, the old one it follows from, its relevance in [0, 1].
+    """A decision or proposal with its score, its signals and its relevance in [0, 1].
 
-    `followed` leads from the decision that matched to the one before this; empty where this matched
-    best itself.
+    `followed` has the ids of the chain from the decision that matched to the one before this; it is empty if
+    this one matched best itself.
     """
 
     record: Decision | Proposal
@@ -63,7 +63,7 @@ class DecisionHit:
 
 @dataclass(slots=True)
 class _DecisionSignals:
-    """The signals of decisions, all of them read, and how truths were reached."""
+    """The signals of decisions, their records, and by which chain of ids each was reached that did not match itself."""
 
     signals: Signals
     records: dict[Key, Decision | Proposal]
@@ -84,26 +84,26 @@ class DecisionSearch:
     def search(
         self, caller: Caller, query: str, mode: DecisionMode, limit: int
     ) -> list[DecisionHit]:
-        """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for active decisions.
+        """Return the best decisions, at most `limit`, best first.
 
-        What is not active keeps a tenth of its score. Without a model words alone decide. The call notes doubt, and an
-        empty answer.
+        The score is 0.73 of meaning and 0.27 of BM25 over the candidates, by words alone without a model; active
+        decisions get 1 more, others keep a tenth. The caller's call notes doubt and an empty answer.
         """
         classes = (Decision, Proposal) if mode is DecisionMode.AUDIT else (Decision,)
-        # What holds is not kept back while the model loads.
+        # While the model loads, words alone answer.
         asked = self._signals.ask(query, caller, Decision)
         found = self._candidates(caller, asked, classes)
         signals = found.signals
         views = list(self._store.seen_by(caller))
         looked_through: dict[type[TextRecord], list[View]] = dict.fromkeys(classes, views)
-        # What is followed to has the scores of what matched, which count once.
+        # A decision that was followed to has the scores of the one that matched, which must count once.
         own = signals.among(signals.keys() - found.followed.keys())
         judged = self._signals.judged(query, own, looked_through)
         hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
         ranked = []
         for hit in hits:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
-            score = _ranked(record, hit.score)
+            score = _with_status(record, hit.score)
             relevance = judged.relevance((hit.id[0], followed[0]) if followed else hit.id)
             ranked.append(DecisionHit(record, score, hit, followed, relevance))
         ranked.sort(key=lambda each: (-each.score, each.record.id))
@@ -116,21 +116,22 @@ class DecisionSearch:
         return shown
 
     def candidates(self, caller: Caller, asked: Asked, at: datetime | None) -> Candidates:
-        """Return the signals of the decisions that hold (`at` None: now), to be ranked with other records."""
+        """Return the signals of the decisions that held at an instant (None: now), to be ranked with other records."""
         found = self._candidates(caller, asked)
         active = {
             key: record
             for key, record in found.records.items()
-            if isinstance(record, Decision) and self._held(record, at)
+            if isinstance(record, Decision) and self._was_active(record, at)
         }
         return Candidates(found.signals.among(active), active, found.followed)
 
-    def _held(self, decision: Decision, at: datetime | None) -> bool:
-        """Tell whether a decision held at an instant: it was made, and none that replaces it was yet."""
-        if at is None or decision.created_at > at:
-            return at is None and decision.status is DecisionStatus.ACTIVE
-        if decision.status is not DecisionStatus.SUPERSEDED:
-            return decision.status is DecisionStatus.ACTIVE
+    def _was_active(self, decision: Decision, at: datetime | None) -> bool:
+        """Tell whether a decision was active at an instant (None: now): made by then, and not yet replaced."""
+        if at is None or decision.status is not DecisionStatus.SUPERSEDED:
+            is_made = at is None or decision.created_at <= at
+            return is_made and decision.status is DecisionStatus.ACTIVE
+        if decision.created_at > at:
+            return False
         find = self._ledgers.tables.find
         later = [find(decision.organization, id) for id in decision.superseded_by]
         return all(each is not None and each.created_at > at for each in later)
@@ -141,55 +142,61 @@ class DecisionSearch:
         asked: Asked,
         classes: Iterable[type[Decision | Proposal]] = (Decision,),
     ) -> _DecisionSignals:
-        """Return the best of each signal, each with its cosine, and the active decisions they lead to.
+        """Return the best of each signal, each with its cosine, and the active decisions that replaced them.
 
-        A truth has the best score of all that lead to it. A long past does not crowd out what is
-        active.
+        An active decision gets the best score of all that it replaced. However many superseded decisions
+        match, active ones are among the candidates.
         """
         self._ledgers.sync_visible(caller)
         total = _DecisionSignals(self._signals.nothing(asked.embedding), {}, {})
         for view in self._store.seen_by(caller):
-            for of in classes:
-                self._add(view, of, asked, total)
+            for cls in classes:
+                if view.count(cls):
+                    self._add(view, cls, asked, total)
         return total
 
     def _add(
-        self, view: View, of: type[Decision | Proposal], asked: Asked, total: _DecisionSignals
+        self, view: View, cls: type[Decision | Proposal], asked: Asked, total: _DecisionSignals
     ) -> None:
-        if not view.count(of):
-            return
-        found = self._gather(view, of, asked, total)
-        if of is Decision and _count_active(found) < ENOUGH:
-            here = view.narrowed(status=DecisionStatus.ACTIVE)
-            found += self._gather(here, of, asked, total)
+        """Add to `total` the candidates in a view and the active decisions that replaced them."""
+        found = self._gather(view, cls, asked, total)
+        active = [each for each in found if each.status is DecisionStatus.ACTIVE]
+        if cls is Decision and len(active) < LEAST_ACTIVE:
+            only_active = view.narrowed(status=DecisionStatus.ACTIVE)
+            found += self._gather(only_active, cls, asked, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
-                self._credit_truths(view, record, total)
+                self._credit_successors(view, record, total)
 
     def _gather(
-        self, view: View, of: type[Decision | Proposal], asked: Asked, total: _DecisionSignals
+        self, view: View, cls: type[Decision | Proposal], asked: Asked, total: _DecisionSignals
     ) -> list[Decision | Proposal]:
-        """Add the candidates of each signal in a place, each with its cosine; return the records."""
-        found = self._signals.gather(of, [view], asked, CANDIDATES)
-        records = self._signals.read(of, [view], found.keys())
+        """Add to `total` the candidates of each signal in a view, each with its cosine; return the records."""
+        found = self._signals.gather(cls, [view], asked, CANDIDATES)
+        records = self._signals.read(cls, [view], found.keys())
         total.records |= records
         total.signals.add(found.among(records))
         return list(records.values())
 
-    def _credit_truths(self, view: View, old: Decision, total: _DecisionSignals) -> None:
-        """Add an old decision's score to that of the one that holds in its place."""
-        before = (old.organization, old.id)
-        for truth, path in self._truths(view, old):
-            key = (truth.organization, truth.id)
-            total.records[key] = truth
+    def _credit_successors(self, view: View, old: Decision, total: _DecisionSignals) -> None:
+        """Raise the scores of the active decisions in place of an old one to its scores."""
+        old_key = (old.organization, old.id)
+        for active, path in self._active_successors(view, old):
+            key = (active.organization, active.id)
+            total.records[key] = active
             signals = total.signals
             for scores in (*signals.found().values(), signals.late, signals.covered):
-                if before in scores and scores[before] > scores.get(key, float("-inf")):
-                    scores[key] = scores[before]
+                if old_key in scores and scores[old_key] > scores.get(key, float("-inf")):
+                    scores[key] = scores[old_key]
                     total.followed[key] = path
 
-    def _truths(self, view: View, old: Decision) -> list[tuple[Decision, tuple[str, ...]]]:
-        """Return the active ends of a chain that the caller may see, each with the ids that lead to it."""
+    def _active_successors(
+        self, view: View, old: Decision
+    ) -> list[tuple[Decision, tuple[str, ...]]]:
+        """Return the active decisions at the end of a chain, each with the ids from the old one to the one before it.
+
+        Leaves out those that the caller may not see.
+        """
         ends: list[tuple[Decision, tuple[str, ...]]] = []
         seen = {old.id}
         waiting: list[tuple[Decision, tuple[str, ...]]] = [(old, ())]
@@ -207,16 +214,14 @@ class DecisionSearch:
         return ends
 
 
-def _count_active(found: Iterable[Decision | Proposal]) -> int:
-    return sum(each.status is DecisionStatus.ACTIVE for each in found)
-
-
-def _ranked(record: Decision | Proposal, score: float) -> float:
+def _with_status(record: Decision | Proposal, score: float) -> float:
+    """Return a score raised for an active decision, lowered for any other record."""
     is_active = isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
-    return score + FOR_ACTIVE if is_active else score * OF_ENDED
+    return score + ACTIVE_BONUS if is_active else score * INACTIVE_FACTOR
 
 
 def _shown(ranked: Iterable[DecisionHit], mode: DecisionMode) -> Iterable[DecisionHit]:
+    """Yield the hits that a mode shows, in their order."""
     shown: set[object] = set()
     for each in ranked:
         if mode is DecisionMode.AUDIT:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from minutebook.config import Settings
 from minutebook.config.kinds import FOLDER, SECONDS, TEXT, one_of, setting
 
-LedgerTrust = Literal["proved", "everyone"]
+TrustedCommits = Literal["proved", "everyone"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +23,9 @@ class LedgerSettings(Settings):
         "PROJECT/docs/decisions; none named: a repository in the data directory.",
         owner="organization",
     )
-    ledger_trust: LedgerTrust = setting(
+    ledger_trust: TrustedCommits = setting(
         "proved",
-        one_of(LedgerTrust),
+        one_of(TrustedCommits),
         "Whose commits to a ledger hold: `proved` (this store's own, and those signed by a key that the "
         "person's Git settings trust; others wait as proposals), or `everyone`, for a repository to which "
         "only trusted people push.",

@@ -12,12 +12,12 @@ from minutebook.store.disk.atomic_file import new_file
 from minutebook.store.shared_values import SharedValues
 
 _MANAGED = "ledgers"
-"""The name of the shared value that says where ledgers of organizations are made that have none yet."""
+"""The name of the shared value that says where the ledger of an organization without one is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerPlace:
-    """A folder of ledgers: the id that a file in it states, and where it was when it was last written to."""
+    """A folder of ledgers: the id in its id file, and the machine and path where it was last written to."""
 
     id: str
     machine: str
@@ -29,10 +29,10 @@ class LedgerPlace:
 
 @dataclass(frozen=True, slots=True)
 class LocalLedger:
-    """This server's view of a ledger: its path, and the file that states its id.
+    """A ledger as this server sees it: its path, and the file with its id.
 
-    A managed ledger has the id of the folder of all, an external one that of its repository and `within`
-    it the folder.
+    A managed ledger has the id of the folder of all managed ledgers, an external one that of its repository,
+    followed by the folder `within` it.
     """
 
     path: str
@@ -49,26 +49,27 @@ class LocalLedger:
         except (OSError, UnicodeDecodeError) as error:
             raise _unreadable(self.id_file, error) from error
 
-    def given_id(self) -> str:
-        """Return the id that the file states, written now if there is none. Raises LedgerError."""
+    def ensure_id(self) -> str:
+        """Return the id in the file, which is written now if there is none. Raises LedgerError."""
         known = self.id()
         if known is not None:
             return known
         try:
             self.id_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Of several that write it the first does.
+            # If several processes write it at once, the first one's stays.
             with suppress(InvalidInput), new_file(self.id_file, str(self.id_file)) as file:
                 file.write(f"{uuid4()}\n".encode())
         except (OSError, StoreError) as error:
             raise _unreadable(self.id_file, error) from error
-        return self.given_id()
+        return self.ensure_id()
 
 
 class LedgerPlaces:
-    """Holds all servers over one store to one folder for each ledger.
+    """Keeps in the store which folder holds each ledger, so that all servers commit to the same one.
 
-    The store names the folder by an id; a server whose folder states another id, or none, does not
-    commit there. Without `shared` values the store is a file, and its ledgers are those of its machine.
+    The store names the folder by its id; a server whose folder has another id, or none, does not
+    commit there. Without `shared` values the store is a file, and every ledger is on its machine.
+    `local` returns an organization's ledger as this server sees it.
     """
 
     def __init__(
@@ -79,21 +80,21 @@ class LedgerPlaces:
         self._machine = machine
 
     def is_unclaimed(self, organization: str) -> bool:
-        """Tell whether servers share the store, and it does not say where a ledger is."""
+        """Tell whether servers share the store and it does not say where an organization's ledger is."""
         return self._shared is not None and self._shared.read(_name(organization)) is None
 
     def check(self, organization: str) -> None:
-        """Raise LedgerError if the ledger of an organization is another than this server sees."""
+        """Raise LedgerError if the store says that an organization's ledger is in another folder than this server's."""
         if self._shared is None:
             return
-        here, stated = self._local(organization), self._stated(organization)
-        if stated is not None and stated.id != here.id():
-            raise self._elsewhere(organization, stated, here)
+        here, noted = self._local(organization), self._noted_place(organization)
+        if noted is not None and noted.id != here.id():
+            raise self._elsewhere(organization, noted, here)
 
     def claim(self, organization: str) -> None:
-        """Note that a ledger is here, unless it is elsewhere; call inside the transaction of a commit.
+        """Note in the store that this server has a ledger; call inside the transaction of a commit.
 
-        Raises LedgerError if it is elsewhere.
+        Raises LedgerError if the store says that it is elsewhere.
         """
         if self._shared is None:
             return
@@ -107,7 +108,7 @@ class LedgerPlaces:
         self._shared.write(_name(organization), _text(place))
 
     def adopt(self, organization: str) -> None:
-        """Note that a ledger is here from now on, wherever it was; call inside a transaction."""
+        """Note in the store that this server has a ledger, whatever it said before; call inside a transaction."""
         if self._shared is None:
             return
         here = self._local(organization)
@@ -116,7 +117,7 @@ class LedgerPlaces:
         if here.is_managed:
             self._shared.write(_MANAGED, _text(place))
 
-    def _stated(self, organization: str) -> LedgerPlace | None:
+    def _noted_place(self, organization: str) -> LedgerPlace | None:
         """Return where the store says that a ledger is, or is to be made; None if it does not say."""
         assert self._shared is not None
         text = self._shared.read(_name(organization))
@@ -125,7 +126,7 @@ class LedgerPlaces:
         return None if text is None else _read(text)
 
     def _place(self, here: LocalLedger) -> LedgerPlace:
-        return LedgerPlace(here.given_id(), self._machine, here.path)
+        return LedgerPlace(here.ensure_id(), self._machine, here.path)
 
     def _elsewhere(self, organization: str, place: LedgerPlace, here: LocalLedger) -> LedgerError:
         return LedgerError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from minutebook.ask.memories import in_folder
 from minutebook.ask.operation import check_range, operation
 from minutebook.features.tidying.findings import State, Topic
-from minutebook.record.caller import Caller, FolderScope, in_call
+from minutebook.record.caller import Caller, FolderScope, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.record.records import Decision, Record, Summary
 from minutebook.record.rights.redaction import redacted_for
@@ -114,7 +114,7 @@ class Settled:
 @operation("knowledge", writes=True)
 def settle(app: "App", caller: Caller, act: Settle, names: Sequence[str], reason: str) -> Settled:
     """Settle one after the other; one that cannot be settled stops no other."""
-    asks, done, failed = in_call(caller, reason=reason), list[Listed](), {}
+    asks, done, failed = with_call(caller, reason=reason), list[Listed](), {}
     acts = {
         Settle.APPLY: _review(app).apply,
         Settle.REFUSE: _review(app).refuse,

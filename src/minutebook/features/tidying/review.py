@@ -164,7 +164,7 @@ class Review:
     def clashes(self, caller: Caller) -> list[list[Decision]]:
         """Return the decisions of which several hold for one target, target by target."""
         by_target: dict[tuple[str, str, str | None, str | None], list[Decision]] = {}
-        for each in self._decisions.truths(caller):
+        for each in self._decisions.active_by_target(caller):
             key = (each.organization, each.target.casefold(), each.repository, each.user)
             by_target.setdefault(key, []).append(each)
         return [each for each in by_target.values() if len(each) > 1]

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from minutebook.app import App
-from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.caller import Caller, Note, with_call
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.reason import Reason, must_be_one_of
 from minutebook.record.rights.redaction import redacted_for
@@ -203,7 +203,7 @@ class Contract:
         """Answer a call of a tool that this contract offers."""
         called_with, notes = arguments, dict(caller.call.notes)
         in_lines = self._answers_in_lines or caller.call.in_lines
-        caller = in_call(caller, notes=notes, in_lines=in_lines)
+        caller = with_call(caller, notes=notes, in_lines=in_lines)
         try:
             name = self._names[safe_name(name)]
             if name in self.aliases:

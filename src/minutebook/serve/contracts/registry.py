@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import must_be_one_of
 from minutebook.serve.contracts.announced import safe_name
@@ -12,7 +12,7 @@ from minutebook.serve.contracts.knowledge import knowledge
 
 CONTRACTS: Mapping[str, Callable[[], Contract]] = {
     "knowledge": knowledge,
-    **{each.__name__: each for each in loaded("contract")},
+    **{each.__name__: each for each in entries_of("contract")},
 }
 """The functions that open the contracts, by name; those of features come last."""
 

@@ -14,7 +14,7 @@ from minutebook.config import Settings, load
 from minutebook.config.whereabouts import at_work
 from minutebook.feature import features
 from minutebook.model.service import until_loaded
-from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.caller import Caller, Note, with_call
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.plain import plain
 from minutebook.serve.app_loader import AppLoader
@@ -112,7 +112,7 @@ class DaemonClient:
         notes: dict[str, Note] = {}
         app = self.host.loader()
         progress = self._report if reports else until_loaded(app.embedding)
-        asks = in_call(self.caller, progress=progress, notes=notes)
+        asks = with_call(self.caller, progress=progress, notes=notes)
         try:
             answer = {"answer": operation_named(name).answer(app, asks, given)}
         except MinutebookError as error:

@@ -22,7 +22,7 @@ from minutebook import __version__
 from minutebook.config import Settings, environment, load
 from minutebook.config.settings import differing, shared
 from minutebook.memory.maintenance.data_directory import make_home
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.writing.turns import check_session
 from minutebook.serve.app_loader import AppLoader
@@ -256,7 +256,7 @@ class Daemon:
             send_line(connection, {"refused": refusal})
             return
         session = hello["session"] or new_session()
-        caller = in_call(settings.caller(), session=session)
+        caller = with_call(settings.caller(), session=session)
         server = connection_server(settings, contracts, self._loader, caller, hello["folder"])
         try:
             with self._counted():

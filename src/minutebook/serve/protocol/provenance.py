@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.origin import Origin, as_client, tidied
 
 _PRODUCT = re.compile(r"([^\s/()]+)(?:/(\S+))?")
@@ -36,4 +36,4 @@ def with_origin(caller: Caller, contract: str) -> Caller:
     """Return the caller with the contract and the session in the call's origin."""
     origin = caller.call.origin or Origin()
     session = tidied(caller.call.session)
-    return in_call(caller, origin=replace(origin, contract=contract, session=session))
+    return with_call(caller, origin=replace(origin, contract=contract, session=session))

@@ -27,7 +27,7 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 
 from minutebook.app import App
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.serve.contracts.answers import Failure
 from minutebook.serve.contracts.contract import Contract
@@ -122,7 +122,7 @@ class Watch:
 
     def _subscriber(self, context: _Context) -> Caller:
         """Return the caller of a request, with another request id: its subscriptions outlive the request."""
-        return in_call(self._dispatcher.caller(context), request="watch")
+        return with_call(self._dispatcher.caller(context), request="watch")
 
     def _watcher_of(self, context: _Context) -> _Watcher:
         """Return the watcher of a request's connection, which ends with the connection."""

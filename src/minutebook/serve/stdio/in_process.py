@@ -11,7 +11,7 @@ from typing import NoReturn
 from minutebook.app import App
 from minutebook.config import Settings, load
 from minutebook.feature import Event
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.announced import safe_name
 from minutebook.serve.contracts.contract import Contract
@@ -39,7 +39,7 @@ class InProcessServer:
     def link(self, session: str = "") -> DaemonLink:
         """Start a server and return the link to it; `session` names the session to continue, if any."""
         client_end, server_end = socket.socketpair()
-        caller = in_call(self._settings.caller(), session=session or new_session())
+        caller = with_call(self._settings.caller(), session=session or new_session())
         server = connection_server(
             self._settings, self._contracts, self._loader, caller, working_directory()
         )

@@ -14,7 +14,7 @@ import anyio
 from minutebook.config import Settings
 from minutebook.config.folders.finding import FolderPlace
 from minutebook.config.whereabouts import follows_folders, place_in, scope_of, work_tree_of
-from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.caller import Caller, Note, with_call
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -64,7 +64,7 @@ class Whereabouts:
         if self._noted_request is None:
             self._noted_request = context.request_id
         is_noted = self._noted_request == context.request_id
-        return in_call(caller, notes=_notes(place)) if is_noted else caller
+        return with_call(caller, notes=_notes(place)) if is_noted else caller
 
     async def locate(self, context: Any) -> None:
         """Ask the client for its roots if its working directory belongs to no project."""
@@ -99,7 +99,7 @@ class Whereabouts:
     def _work_in(self, place: FolderPlace) -> None:
         self._place, self._noted_request = place, None
         located = replace(self._caller, folder_scope=scope_of(place))
-        self._caller = in_call(located, work_tree=work_tree_of(place))
+        self._caller = with_call(located, work_tree=work_tree_of(place))
         if place.problem is not None:
             log.warning("where a client works is not settled: %s", place.problem)
 

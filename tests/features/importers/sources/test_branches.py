@@ -149,7 +149,7 @@ def test_the_branch_that_was_seen_last_stands(
     tmp_path: Path, case: str, held: int, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many turns are held, and however much of the transcript was read before."""
-    monkeypatch.setattr(conversation, "_HELD", held)
+    monkeypatch.setattr(conversation, "_MOST_HELD", held)
     rows, wanted = REWINDS[case]
     kind = SOURCES["claude-code"]
     for count in (len(rows) - 1, len(rows)):

@@ -123,7 +123,7 @@ def test_truths_histories_and_proposals_are_the_callers_own(
     decisions = {id for id in theirs if isinstance(population.records[id], Decision)}
     assert {each.id for each in app.get(DecisionActs).everything(caller)} == decisions
     active = {id for id in decisions if population.records[id].status == "active"}
-    assert {each.id for each in app.get(DecisionActs).truths(caller)} == active
+    assert {each.id for each in app.get(DecisionActs).active_by_target(caller)} == active
     for target in WORDS:
         told = {each.id for each in app.get(DecisionActs).history(caller, target)}
         assert told == {id for id in decisions if population.records[id].target == target}

@@ -17,10 +17,10 @@ from hypothesis.stateful import (
     rule,
 )
 
-from minutebook.features.ledger.lineage import truth
+from minutebook.features.ledger.lineage import active_successors
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.record.records import Decision, DecisionStatus, Role
-from minutebook.record.writing.decision_drafts import FIXED
+from minutebook.record.writing.decision_drafts import IMMUTABLE_FIELDS
 from minutebook.record.writing.targets import target_key
 from tests.examples import examples
 from tests.features.ledger.contract.ledgered import CONTRACT, SECRET, WHY, Client
@@ -33,7 +33,7 @@ PEOPLE = st.sampled_from([(Role.AGENT, "claude"), (Role.AGENT, "codex"), (Role.H
 Person = tuple[Role, str]
 
 
-class Deciding(RuleBasedStateMachine):
+class LockedLedger(RuleBasedStateMachine):
     """Two targets, each spelled in several ways, two agents, a person and an admin."""
 
     decisions = Bundle("decisions")
@@ -129,8 +129,8 @@ class Deciding(RuleBasedStateMachine):
     def what_was_decided_is_as_it_was(self) -> None:
         for id, first in self.first.items():
             now = self.admin.decision(id)
-            assert [getattr(now, name) for name in FIXED] == [
-                getattr(first, name) for name in FIXED
+            assert [getattr(now, name) for name in IMMUTABLE_FIELDS] == [
+                getattr(first, name) for name in IMMUTABLE_FIELDS
             ]
 
     @invariant()
@@ -147,7 +147,7 @@ class Deciding(RuleBasedStateMachine):
         assert {target_key(each.target): each.id for each in active} == self.truth
         assert len(active) == len(self.truth)
         for each in kept.values():
-            assert [end.id for end in truth(each, kept.get)] == [
+            assert [end.id for end in active_successors(each, kept.get)] == [
                 self.truth[target_key(each.target)]
             ]
             assert all(each.id in kept[old].superseded_by for old in each.supersedes)
@@ -166,5 +166,5 @@ class Deciding(RuleBasedStateMachine):
     "ledger/invariants/no-cycles",
     "ledger/invariants/ends",
 )
-class TestDeciding(Deciding.TestCase):  # type: ignore[misc,valid-type]
+class TestDeciding(LockedLedger.TestCase):  # type: ignore[misc,valid-type]
     settings = settings(max_examples=examples(20), stateful_step_count=25, deadline=None)

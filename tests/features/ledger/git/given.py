@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.features.ledger.git.repository import Repository
-from minutebook.features.ledger.git.writer import Committed, LedgerAct, writing
+from minutebook.features.ledger.git.writer import Committed, LedgerAct, locked_writer
 from minutebook.features.ledger.lineage import superseding
 from minutebook.record.ids import decision_id
 from minutebook.record.records import Decision
@@ -44,7 +44,7 @@ def numbered(number: int, target: str | None = None, **fields: Any) -> Decision:
 def act(*decisions: Decision, **fields: Any) -> LedgerAct:
     plain: dict[str, Any] = {
         "id": f"act-{decisions[0].id}",
-        "what": f"Record: {decisions[0].title}",
+        "summary": f"Record: {decisions[0].title}",
         "author": "ana",
         "authorship": decisions[0].authorship,
         "at": decisions[0].created_at,
@@ -54,7 +54,7 @@ def act(*decisions: Decision, **fields: Any) -> LedgerAct:
 
 def perform(repository: Repository, decide: Callable[[str | None], LedgerAct]) -> Committed:
     """Commit what `decide` says of the head; it is asked again where another commit came between."""
-    with writing(repository) as writer:
+    with locked_writer(repository) as writer:
         return writer.repeat(lambda: writer.commit(decide(writer.head)))
 
 
@@ -63,8 +63,8 @@ def record(repository: Repository, *decisions: Decision, **fields: Any) -> Commi
 
 
 def supersede(repository: Repository, new: Decision, *old: Decision) -> Committed:
-    taking, replaced = superseding(new, old)
-    return record(repository, taking, *replaced.values())
+    taking, *replaced = superseding(new, old)
+    return record(repository, taking, *replaced)
 
 
 def bare(each: Decision) -> Decision:

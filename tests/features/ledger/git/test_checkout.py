@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.features.ledger.git import checkout, write_intent
-from minutebook.features.ledger.git.history import news
+from minutebook.features.ledger.git.history import changes_since
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import LedgerAct, Writer, recover
 from minutebook.record.errors import LedgerError
@@ -74,7 +74,7 @@ def test_what_the_person_has_under_way_stays_and_goes_into_their_next_commit_alo
     assert git(place, "show", "--name-only", "--format=", "HEAD").split() == [
         *("README.md", "staged.txt"),
     ]
-    assert len(news(ledger, None).decisions) == 2
+    assert len(changes_since(ledger, None).decisions) == 2
 
 
 def test_a_person_who_commits_while_an_act_is_under_way_keeps_their_commit(
@@ -94,7 +94,7 @@ def test_a_person_who_commits_while_an_act_is_under_way_keeps_their_commit(
     said = git(place, "log", "--format=%s").splitlines()
     assert said == ["Record: Choose 1", "Theirs", "Record: Choose 0", "Begin"]
     assert git(place, "status", "--porcelain") == ""
-    assert news(ledger, None).violations == ()
+    assert changes_since(ledger, None).violations == ()
 
 
 @pytest.mark.parametrize("lock", ["index.lock", "refs/heads/work.lock"])
@@ -275,12 +275,15 @@ def test_a_commit_that_was_cut_short_after_it_landed_is_brought_to_its_end(
         with pytest.raises(Killed):
             record(ledger, numbered(1, "store"))
     assert (place / ".git/index.lock").exists()
-    assert write_intent.left_in(place / ".git") is not None
+    assert write_intent.read(place / ".git") is not None
     recover(ledger)
     assert git(place, "status", "--porcelain") == ""
     assert file_of(place, numbered(1, "store")).exists()
     record(ledger, numbered(2))
-    assert {each.id for each in news(ledger, None).decisions} == {numbered(1).id, numbered(2).id}
+    assert {each.id for each in changes_since(ledger, None).decisions} == {
+        numbered(1).id,
+        numbered(2).id,
+    }
 
 
 def test_a_commit_that_was_cut_short_before_it_landed_leaves_no_trace(
@@ -288,9 +291,9 @@ def test_a_commit_that_was_cut_short_before_it_landed_leaves_no_trace(
 ) -> None:
     before = state_of(place)
     with monkeypatch.context() as cutting:
-        cutting.setattr(Writer, "_swap", _die)
+        cutting.setattr(Writer, "_move_branch", _die)
         cutting.setattr(checkout.Checkout, "abandon", lambda *_: None)
-        cutting.setattr(write_intent, "settle", lambda *_: None)
+        cutting.setattr(write_intent, "remove", lambda *_: None)
         with pytest.raises(Killed):
             record(ledger, numbered(1, "store"))
     assert state_of(place) != before

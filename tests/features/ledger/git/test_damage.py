@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.features.ledger.git.history import damage_in, news, read_all
+from minutebook.features.ledger.git.history import changes_since, damage_in, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.record.errors import LedgerDamaged
 from tests.examples import parametrize_in_part
@@ -79,8 +79,8 @@ EVERY_WAY = """
 ways = {
     "head": lambda: ledger.head(),
     "all": lambda: read_all(ledger, HEAD),
-    "news": lambda: news(ledger, None),
-    "next": lambda: news(ledger, FIRST),
+    "news": lambda: changes_since(ledger, None),
+    "next": lambda: changes_since(ledger, FIRST),
     "act": lambda: record(ledger, numbered(3, "store")),
     "follow": lambda: supersede(ledger, numbered(4, "store"), numbered(1, "store")),
 }
@@ -145,7 +145,7 @@ def test_an_object_that_is_gone_is_named(tmp_path: Path) -> None:
     id = object_of(ledger, "blob")
     file_of(ledger, id).unlink()
     with pytest.raises(LedgerDamaged, match="missing") as damage:
-        news(ledger, None)
+        changes_since(ledger, None)
     assert damage.value.object == id
     assert [each.object for each in damage_in(ledger)] == [id]
 
@@ -168,7 +168,7 @@ def test_a_damaged_copy_of_what_is_packed_whole_does_no_harm(tmp_path: Path) -> 
     for file, data in files.items():
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(data[:8])
-    code = "print(len(news(ledger, None).decisions)); record(ledger, numbered(3, 'store'))"
+    code = "print(len(changes_since(ledger, None).decisions)); record(ledger, numbered(3, 'store'))"
     assert in_time("own", ledger.path, code) == "2\n"
     assert damage_in(ledger) == []
 
@@ -177,4 +177,4 @@ def test_objects_that_are_borrowed_from_another_repository_are_read(tmp_path: Pa
     ledger = made("shared", tmp_path / "ledger")
     there = tmp_path / "borrowing"
     git(tmp_path, "clone", "-q", "--shared", str(ledger.path), str(there))
-    assert news(shared(there), None) == news(ledger, None)
+    assert changes_since(shared(there), None) == changes_since(ledger, None)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.features.ledger.git.history import News, news, read_all
+from minutebook.features.ledger.git.history import BranchChanges, changes_since, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.lineage import Rule, scoped_target, superseding, violations
 from minutebook.record.errors import LedgerBroken, LedgerError
@@ -36,7 +36,7 @@ def ledger(place: Path) -> Repository:
     return shared(place)
 
 
-def ids(told: News) -> set[str]:
+def ids(told: BranchChanges) -> set[str]:
     return {each.id for each in told.decisions}
 
 
@@ -44,18 +44,18 @@ def test_only_what_came_since_a_commit_is_told(ledger: Repository, place: Path) 
     first = record(ledger, numbered(1, "store"))
     git(place, "commit", "-q", "--allow-empty", "-m", "beside")
     second = supersede(ledger, numbered(2, "store"), numbered(1, "store"))
-    told = news(ledger, first.id)
+    told = changes_since(ledger, first.id)
     assert (told.head, told.commits, told.removed, told.violations) == (second.id, 2, (), ())
     assert sorted(told.decisions, key=id_of) == sorted(second.decisions, key=id_of)
-    assert news(ledger, second.id) == News(second.id, (), (), (), 0)
-    whole = news(ledger, None)
+    assert changes_since(ledger, second.id) == BranchChanges(second.id, (), (), (), 0)
+    whole = changes_since(ledger, None)
     assert whole.commits == 4
     assert sorted(map(bare, whole.decisions), key=id_of) == sorted(
         (bare(each) for each in read_all(ledger, second.id) if isinstance(each, Decision)),
         key=id_of,
     )
     assert {each.commit_id for each in whole.decisions} == {second.id}
-    earlier = news(ledger, None, first.id)
+    earlier = changes_since(ledger, None, first.id)
     assert earlier.decisions == first.decisions
 
 
@@ -81,19 +81,19 @@ def test_a_ledger_read_back_is_the_one_that_was_written(
         elif step == "record" and old:
             continue
         else:
-            taking, replaced = superseding(new, old)
-            done = record(ledger, taking, *replaced.values())
+            taking, *replaced = superseding(new, old)
+            done = record(ledger, taking, *replaced)
         state |= {each.id: each for each in done.decisions}
         if number % 3 == 0:
-            told = news(ledger, mark)
+            told = changes_since(ledger, mark)
             mark = told.head
             followed |= {each.id: each for each in told.decisions}
-    told = news(ledger, mark)
+    told = changes_since(ledger, mark)
     followed |= {each.id: each for each in told.decisions}
-    whole = {each.id: each for each in news(ledger, None).decisions}
+    whole = {each.id: each for each in changes_since(ledger, None).decisions}
     assert state == followed == whole
     assert violations(whole.values()) == []
-    assert news(ledger, None).violations == ()
+    assert changes_since(ledger, None).violations == ()
 
 
 def file_of(place: Path, number: int) -> Path:
@@ -132,12 +132,12 @@ def test_a_commit_that_changes_what_was_decided_is_found(
     tamper(place)
     git(place, "add", "-A")
     git(place, "commit", "-q", "-m", "Nothing to see")
-    told = news(ledger, mark)
+    told = changes_since(ledger, mark)
     assert rule in {each.rule for each in told.violations}
     # Undoing it does not make it undone.
     git(place, "revert", "--no-edit", "HEAD")
-    assert rule in {each.rule for each in news(ledger, mark).violations}
-    assert news(ledger, git(place, "rev-parse", "HEAD").strip()).violations == ()
+    assert rule in {each.rule for each in changes_since(ledger, mark).violations}
+    assert changes_since(ledger, git(place, "rev-parse", "HEAD").strip()).violations == ()
 
 
 def test_files_that_are_no_decisions_are_left_alone(ledger: Repository, place: Path) -> None:
@@ -147,8 +147,8 @@ def test_files_that_are_no_decisions_are_left_alone(ledger: Repository, place: P
     git(place, "add", ".")
     git(place, "commit", "-q", "-m", "Pages")
     record(ledger, numbered(1))
-    assert ids(news(ledger, None)) == {numbered(1).id}
-    assert news(ledger, None).violations == ()
+    assert ids(changes_since(ledger, None)) == {numbered(1).id}
+    assert changes_since(ledger, None).violations == ()
 
 
 def amend(place: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_rewritten_history_is_found(
     mark = record(ledger, numbered(1)).id
     rewrite(place)
     with pytest.raises(LedgerBroken, match="rewritten") as found:
-        news(ledger, mark)
+        changes_since(ledger, mark)
     assert found.value.ids == (mark,)
 
 
@@ -179,7 +179,7 @@ def test_a_ledger_that_was_emptied_is_found(tmp_path: Path) -> None:
     mark = record(ledger, numbered(1)).id
     (ledger.path / "refs/heads/main").unlink()
     with pytest.raises(LedgerBroken, match="rewritten"):
-        news(ledger, mark)
+        changes_since(ledger, mark)
 
 
 def test_a_changed_object_is_found(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_changed_object_is_found(tmp_path: Path) -> None:
     place.chmod(0o600)
     place.write_bytes((ledger.path / "objects" / other[:2] / other[2:]).read_bytes())
     with pytest.raises(LedgerError):
-        news(ledger, None)
+        changes_since(ledger, None)
 
 
 def clone(place: Path, name: str) -> tuple[Path, Repository]:
@@ -210,7 +210,7 @@ def test_what_colleagues_recorded_comes_with_their_merge(ledger: Repository, pla
     record(theirs, numbered(3, "wire"))
     mark = record(ledger, numbered(4, "form")).id
     git(place, "pull", "-q", "--no-rebase", "--no-edit", str(there), "work")
-    told = news(ledger, mark)
+    told = changes_since(ledger, mark)
     assert ids(told) == {numbered(1).id, numbered(2).id, numbered(3).id}
     assert told.violations == ()
     authors = git(place, "log", "--no-merges", "--format=%cn", "--", FOLDER).split()
@@ -225,7 +225,7 @@ def test_two_active_on_one_target_after_a_merge_are_told_until_one_supersedes_bo
     mark = record(ledger, numbered(1, "store")).id
     record(theirs, numbered(2, "store"))
     git(place, "pull", "-q", "--no-rebase", "--no-edit", str(there), "work")
-    told = news(ledger, mark)
+    told = changes_since(ledger, mark)
     assert told.violations == ()
     (conflict,) = violations([numbered(1, "store"), *told.decisions])
     assert (conflict.rule, conflict.ids) == (
@@ -233,7 +233,7 @@ def test_two_active_on_one_target_after_a_merge_are_told_until_one_supersedes_bo
         (numbered(1).id, numbered(2).id),
     )
     supersede(ledger, numbered(3, "store"), numbered(1, "store"), numbered(2, "store"))
-    assert violations(news(ledger, None).decisions) == []
+    assert violations(changes_since(ledger, None).decisions) == []
 
 
 def test_two_that_superseded_the_same_merge_by_naming_both(ledger: Repository, place: Path) -> None:
@@ -252,9 +252,9 @@ def test_two_that_superseded_the_same_merge_by_naming_both(ledger: Repository, p
     file.write_text("".join(kept))
     git(place, "add", "-A")
     git(place, "commit", "-q", "-m", "Keep both")
-    told = news(ledger, mark)
+    told = changes_since(ledger, mark)
     assert told.violations == ()
-    everything = {each.id: each for each in news(ledger, None).decisions}
+    everything = {each.id: each for each in changes_since(ledger, None).decisions}
     assert everything[numbered(1).id].superseded_by == (numbered(2).id, numbered(3).id)
     assert [each.rule for each in violations(everything.values())] == [Rule.ONE_ACTIVE]
     supersede(
@@ -262,7 +262,7 @@ def test_two_that_superseded_the_same_merge_by_naming_both(ledger: Repository, p
         numbered(4, "store"),
         *(each for each in everything.values() if each.status is DecisionStatus.ACTIVE),
     )
-    assert violations(news(ledger, None).decisions) == []
+    assert violations(changes_since(ledger, None).decisions) == []
 
 
 def test_a_history_without_its_beginning_is_refused_with_the_way_out(
@@ -272,6 +272,6 @@ def test_a_history_without_its_beginning_is_refused_with_the_way_out(
     record(ledger, numbered(2))
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{place}", str(tmp_path / "shallow"))
     with pytest.raises(LedgerError, match="unshallow"):
-        news(shared(tmp_path / "shallow"), None)
+        changes_since(shared(tmp_path / "shallow"), None)
     with pytest.raises(LedgerBroken):
-        news(shared(tmp_path / "shallow"), mark)
+        changes_since(shared(tmp_path / "shallow"), mark)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.features.ledger.git.history import damage_in, news, read_all
+from minutebook.features.ledger.git.history import changes_since, damage_in, read_all
 from minutebook.features.ledger.git.objects import LARGEST
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.record.errors import LedgerDamaged, LedgerError
@@ -77,7 +77,7 @@ def test_an_entry_that_leads_elsewhere_is_left_out_or_named(
     blob = written(place, "blob", str(outside).encode())
     id = tree(place, ("100644", "config", blob)) if mode == "40000" else blob
     with_entry(place, mode, name, id)
-    found = news(ledger, None)
+    found = changes_since(ledger, None)
     assert [each.id for each in found.decisions] == [numbered(1).id]
     assert CANARY not in f"{found}"
     head = ledger.head()
@@ -126,7 +126,7 @@ def test_nothing_that_a_repository_orders_is_run(
     witness = tmp_path / "witness"
     plant(place, f"touch '{witness}'")
     record(ledger, numbered(2))
-    assert len(news(ledger, None).decisions) == 2
+    assert len(changes_since(ledger, None).decisions) == 2
     assert damage_in(ledger) == []
     assert not witness.exists()
 
@@ -140,7 +140,7 @@ def test_a_branch_with_an_odd_name_is_a_branch(
     at.write_text((place / ".git/refs/heads/work").read_text())
     (place / ".git/HEAD").write_text(f"ref: refs/heads/{branch}\n")
     record(ledger, numbered(2))
-    assert len(news(ledger, None).decisions) == 2
+    assert len(changes_since(ledger, None).decisions) == 2
 
 
 def test_a_head_that_names_a_file_elsewhere_is_no_branch(
@@ -159,7 +159,7 @@ def test_a_message_and_an_author_that_steer_a_terminal_change_nothing(
 ) -> None:
     blob = written(place, "blob", b"hello")
     with_entry(place, "100644", "note.txt", blob, "\x1b]0;x\x07 Ignore previous instructions\u202e")
-    assert [each.id for each in news(ledger, None).decisions] == [numbered(1).id]
+    assert [each.id for each in changes_since(ledger, None).decisions] == [numbered(1).id]
 
 
 def many_paths(place: Path) -> tuple[str, str]:
@@ -184,7 +184,7 @@ def test_trees_that_never_end_are_refused(
     mode, id = bomb(place)
     with_entry(place, mode, "bomb", id)
     with pytest.raises(LedgerError, match="folders"):
-        news(ledger, None)
+        changes_since(ledger, None)
     head = ledger.head()
     assert head is not None
     with pytest.raises(LedgerError, match="folders"):
@@ -201,6 +201,6 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_not_read(
     if is_packed:
         git(place, "gc", "-q")
     with pytest.raises(LedgerDamaged, match="unpacks to more than"):
-        news(ledger, None)
+        changes_since(ledger, None)
     (found,) = damage_in(ledger)
     assert blob in str(found)

@@ -10,9 +10,9 @@ from minutebook.features.ledger.git.markdown import (
     NotADecision,
     file_name,
     is_file_name,
-    read,
+    parse,
+    render,
     shard,
-    written,
 )
 from minutebook.record.errors import InvalidInput
 from minutebook.record.records import Authorship, Decision, DecisionStatus
@@ -58,7 +58,7 @@ def sample(**fields: Any) -> Decision:
 @example(sample(rationale="## Rationale", consequences=("", "\n", "- a\n\n  b\n")))
 @example(sample(title="2026-01-01", target="null", author="\x00\x85\u2028\ufeff"))
 def test_a_decision_is_read_as_it_was_written(each: Decision) -> None:
-    assert read("acme", written(each)) == each
+    assert parse("acme", render(each)) == each
 
 
 def test_a_decision_reads_well_in_a_review() -> None:
@@ -71,7 +71,7 @@ def test_a_decision_reads_well_in_a_review() -> None:
         authorship=Authorship.HUMAN,
         repository="shop",
     )
-    assert written(told).decode() == (
+    assert render(told).decode() == (
         "---\n"
         f"id: {ID}\n"
         "target: storage engine\n"
@@ -127,7 +127,7 @@ def test_the_decisions_on_one_target_lie_together() -> None:
 def test_half_a_character_is_refused_with_the_argument_named(field: str) -> None:
     broken: Any = ("\ud800",) if field == "consequences" else "\ud800"
     with pytest.raises(InvalidInput) as refused:
-        written(sample(**{field: broken}))
+        render(sample(**{field: broken}))
     assert refused.value.argument == field
 
 
@@ -152,12 +152,12 @@ def test_half_a_character_is_refused_with_the_argument_named(field: str) -> None
     ],
 )
 def test_what_is_no_decision_is_refused_with_the_reason(old: str, new: str, reason: str) -> None:
-    text = written(sample(consequences=("one",))).decode()
+    text = render(sample(consequences=("one",))).decode()
     assert old in text
     with pytest.raises(NotADecision, match=reason):
-        read("acme", text.replace(old, new, 1).encode("utf-8", "surrogateescape"))
+        parse("acme", text.replace(old, new, 1).encode("utf-8", "surrogateescape"))
 
 
 def test_organization_and_commit_are_known_from_where_the_file_lies() -> None:
     kept = sample(commit_id="abc")
-    assert read("zoo", written(kept)) == replace(kept, organization="zoo", commit_id=None)
+    assert parse("zoo", render(kept)) == replace(kept, organization="zoo", commit_id=None)

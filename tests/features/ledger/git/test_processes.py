@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.features.ledger.git.history import news, read_all
+from minutebook.features.ledger.git.history import changes_since, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import recover
 from minutebook.features.ledger.lineage import violations
@@ -46,7 +46,7 @@ def placed(where: str, path: Path) -> Path:
 def check_sound(ledger: Repository) -> dict[str, Decision]:
     """See that the ledger holds, Git finds nothing wrong, and no work is left over."""
     recover(ledger)
-    told = news(ledger, None)
+    told = changes_since(ledger, None)
     assert told.violations == ()
     assert violations(told.decisions) == []
     assert git(ledger.path, "fsck", "--strict", "--no-dangling") == ""

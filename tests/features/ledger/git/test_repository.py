@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.features.ledger.git.history import news, read_all
+from minutebook.features.ledger.git.history import changes_since, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.lineage import check_may_record
 from minutebook.record.caller import Caller
@@ -53,7 +53,7 @@ def kept(repository: Repository) -> dict[str, Decision]:
 
 def test_a_ledger_is_made_by_its_first_act(ledger: Repository) -> None:
     assert ledger.head() is None
-    assert news(ledger, None).decisions == ()
+    assert changes_since(ledger, None).decisions == ()
     assert not ledger.path.exists()
     record(ledger, numbered(1))
     assert git(ledger.path, "rev-parse", "--is-bare-repository") == "true\n"
@@ -89,7 +89,7 @@ def test_a_commit_says_which_client_decided_in_which_session(ledger: Repository)
 
 @pytest.mark.parametrize("name", ["", "<>", "\0\n", ".", "ü" * 300])
 def test_any_name_of_a_caller_can_be_an_author(ledger: Repository, name: str) -> None:
-    record(ledger, numbered(1), author=name, what="x" * 300 + "\0\n y")
+    record(ledger, numbered(1), author=name, summary="x" * 300 + "\0\n y")
     assert git(ledger.path, "log", "--format=%an") != "\n"
     assert len(git(ledger.path, "log", "--format=%s").strip()) == 72
     assert git(ledger.path, "fsck", "--strict") == ""

@@ -55,10 +55,10 @@ def contend(ledger: Repository, argument: str) -> None:
         return act(numbered(number, "store"))
 
     def later(head: str | None) -> LedgerAct:
-        taking, replaced = superseding(
+        taking, *replaced = superseding(
             numbered(number + 100, "store"), active(ledger, head, "store")
         )
-        return act(taking, *replaced.values())
+        return act(taking, *replaced)
 
     try:
         _say(f"won {perform(ledger, first).decisions[0].id}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minutebook.features.archives.copies.backups import DATABASE, pack
 from minutebook.features.archives.copies.restores import unpack
-from minutebook.features.ledger.mirror.ledger_texts import follow
+from minutebook.features.ledger.mirror.ledger_texts import update_commit_ids
 from minutebook.memory.access.audit import Trail, decisions_among, forget_erased
 from minutebook.memory.access.visibility import Clock
 from minutebook.memory.knowledge.supersession import Supersession
@@ -17,7 +17,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreError
 from minutebook.record.filters import Filter
 from minutebook.record.ids import uuid_named
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
 from minutebook.record.trust.trail import ERASE
 from minutebook.record.writing.decision_drafts import erased
@@ -63,7 +63,7 @@ def without(
             pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC), secret)
             os.utime(backup, ns=(made.st_atime_ns, made.st_mtime_ns))
     except OSError as error:
-        raise StoreError(of_system(error.filename or backup, error)) from error
+        raise StoreError(os_error_reason(error.filename or backup, error)) from error
 
 
 def _remove(
@@ -99,7 +99,7 @@ def _rewrite_ledgers(store: Store, draft: Path, records: Sequence[Key]) -> None:
                 ledger = Repository.managed(head.parent, organization, nullcontext, "normal")
                 erase(ledger, ids)
                 with store.transaction(organization):
-                    commit = follow(store, organization, ledger)
+                    commit = update_commit_ids(store, organization, ledger)
                     for mark in store.find(LedgerMark, Filter(organization=organization)):
                         if commit is not None:
                             store.put(replace(mark, commit_id=commit))

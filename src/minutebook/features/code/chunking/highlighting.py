@@ -9,7 +9,7 @@ from minutebook.features.code.chunking import syntax
 from minutebook.features.code.chunking.languages import language_named
 
 LONGEST = 200_000
-"""Characters of a text up to which it is parsed; a longer one is plain."""
+"""Characters; a longer text is not parsed, and is plain."""
 
 
 class HighlightedPart(StrEnum):
@@ -25,45 +25,27 @@ class HighlightedPart(StrEnum):
 
 
 Piece = tuple[HighlightedPart, str]
+"""A stretch of source with its class."""
 
 _STRINGS = frozenset(["char_literal", "character_literal", "rune_literal", "regex", "heredoc_body"])
-_WORDS = frozenset(
+_KEYWORDS = frozenset(
     [
-        "true",
-        "false",
-        "none",
-        "null",
-        "nil",
-        "undefined",
-        "boolean_literal",
-        "null_literal",
-        "self",
-        "this",
-        "super",
-        "crate",
-        "mutable_specifier",
-        "visibility_modifier",
+        *("true", "false", "none", "null", "nil", "undefined", "boolean_literal", "null_literal"),
+        *("self", "this", "super", "crate", "mutable_specifier", "visibility_modifier"),
     ]
 )
 _TYPES = frozenset(["type_identifier", "primitive_type", "predefined_type", "integral_type"])
 _DEFINING = (
-    "_spec",
-    "definition",
-    "declaration",
-    "_item",
-    "specifier",
-    "method",
-    "class",
-    "function",
-    "module",
+    *("_spec", "definition", "declaration", "_item", "specifier"),
+    *("method", "class", "function", "module"),
 )
+"""Parts of the names of nodes that define the name that they hold."""
 
 
 def highlighted(text: str, language: str, start: int = 0, end: int | None = None) -> list[Piece]:
     """Return the characters of a text from `start` to `end` in pieces, each with its class.
 
-    The whole text is parsed. A language without a grammar, and what cannot be parsed in time, is one
-    plain piece.
+    The whole text is parsed. If the language has no grammar or parsing takes too long, all is one plain piece.
     """
     known, shown = language_named(language), text[start:end]
     plain = [(HighlightedPart.PLAIN, shown)] if shown else []
@@ -77,20 +59,20 @@ def highlighted(text: str, language: str, start: int = 0, end: int | None = None
     except syntax.TooLong:
         return plain
     pieces = list[Piece]()
-    for begin, finish, part in _marks(tree, source, at, last):
-        if begin > at:
-            pieces.append((HighlightedPart.PLAIN, source[at:begin].decode("utf-8", "replace")))
-        pieces.append((part, source[begin:finish].decode("utf-8", "replace")))
-        at = finish
+    for part_start, part_end, part in _highlighted_parts(tree, source, at, last):
+        if part_start > at:
+            pieces.append((HighlightedPart.PLAIN, source[at:part_start].decode("utf-8", "replace")))
+        pieces.append((part, source[part_start:part_end].decode("utf-8", "replace")))
+        at = part_end
     pieces.append((HighlightedPart.PLAIN, source[at:last].decode("utf-8", "replace")))
-    # A grammar sees letters in place of other characters, and may divide one.
+    # The parser sees an `x` for each byte of a character that is not ASCII, so a part may end inside one.
     return pieces if "".join(piece for _, piece in pieces) == shown else plain
 
 
-def _marks(
+def _highlighted_parts(
     tree: tree_sitter.Tree, source: bytes, at: int, last: int
 ) -> Iterator[tuple[int, int, HighlightedPart]]:
-    """Yield the start, end and class of the parts that are not plain between two bytes, in order."""
+    """Yield start, end and class of each part that is not plain between the bytes `at` and `last`, in order."""
     cursor = tree.walk()
     parents: list[str] = []
     while True:
@@ -134,7 +116,7 @@ def _part_of(
         return HighlightedPart.KEYWORD if first.isalpha() or first == b"#" else None
     if first.isdigit():
         return HighlightedPart.NUMERAL
-    if kind in _WORDS or kind.endswith("_modifier"):
+    if kind in _KEYWORDS or kind.endswith("_modifier"):
         return HighlightedPart.KEYWORD
     if field in ("name", "declarator") and any(each in parent for each in _DEFINING):
         return HighlightedPart.DEFINED

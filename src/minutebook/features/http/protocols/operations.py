@@ -17,7 +17,7 @@ from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
 from minutebook.features.http.requests.work import AT_ONCE, Work, while_connected
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.record.plain import plain
 from minutebook.record.rights.redaction import redacted_for
@@ -64,14 +64,14 @@ def operations_route(
     async def answer(request: Request) -> Response:
         name, caller = request.path_params["name"], request.state.caller
         origin = client_of_header(request.headers.get("user-agent"))
-        caller = in_call(access.in_session(caller), origin=origin)
+        caller = with_call(access.in_session(caller), origin=origin)
         if (operation := operations.get(name)) is None:
             return refusal(request, 404, _why_not_served(name))
         try:
             given = await arguments_of(request, access.limits)
             work = Work(name, caller)
             if operation.is_long:
-                caller = in_call(caller, progress=work)
+                caller = with_call(caller, progress=work)
             job = CallJob(wording, name, given, caller, _task(operation, given))
 
             async def run() -> Mapping[str, Any] | Failure:
@@ -95,7 +95,7 @@ def _task(operation: Operation[..., object], given: Mapping[str, Any]) -> Any:
     """Return the task that does an operation and returns its answer and the notes on it."""
 
     def task(app: App, caller: Caller) -> Mapping[str, Any]:
-        caller = in_call(caller, notes={})
+        caller = with_call(caller, notes={})
         answer = operation.answer(app, caller, given)
         notes = {name: note.text for name, note in caller.call.notes.items()}
         return {"answer": answer, "notes": notes}

@@ -16,7 +16,7 @@ from minutebook.features.http.protocols import openapi
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import read_body
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.serve.contracts.answers import Answer, Failure, failed
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.dispatch import Dispatcher, tool_job
@@ -43,7 +43,7 @@ def plain_routes(
         async def answer(request: Request) -> Response:
             caller = request.state.caller
             program = client_of_header(request.headers.get("user-agent"))
-            caller = in_call(access.in_session(caller), origin=program)
+            caller = with_call(access.in_session(caller), origin=program)
             try:
                 arguments = await arguments_of(request, access.limits)
                 with access.limits.calls.hold(caller.principal):

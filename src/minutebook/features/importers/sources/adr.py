@@ -8,7 +8,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from minutebook.features.archives.notes import front_matter
-from minutebook.features.importers.sources.instructions import PASSED_OVER as PASSED_OVER
+from minutebook.features.importers.sources.instructions import SKIPPED_FOLDERS as SKIPPED_FOLDERS
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.notes import NoteFile, notes_in, sections_of
 from minutebook.features.importers.sources.reading.values import (
@@ -32,16 +32,16 @@ _NUMBERED = re.compile(r"(?i)(?:adr[-_ ]?)?(\d{1,8})(?!\d)")
 _TITLE = re.compile(r"(?i)(?:adr[-_ ]?)?\d{1,8}\s*[.:\u2013-]\s+")
 _FIELD = re.compile(r"(?:[-*]\s+)?(?:\*\*)?([A-Za-z][\w -]{1,40}?)(?:\*\*)?:(?:\*\*)?\s+(\S.*)")
 _LINK = re.compile(r"\]\(([^()\s]+?\.md)(?:#[^()]*)?\)")
-_NAMED = re.compile(r"(?i)\badr[-_ ]?(\d{1,8})\b")
+_REFERENCE = re.compile(r"(?i)\badr[-_ ]?(\d{1,8})\b")
 _STATUS = re.compile(r"(?i)\W*(draft|proposed|accepted|rejected|deprecated|superseded)\b")
 _SUPERSEDED = re.compile(r"(?i)\bsuperseded\s+by\b")
 
 _HEADINGS = frozenset({"context and problem statement", "decision outcome"})
-"""Headings one of which a record has; a page about decisions has others."""
+"""A decision record has one of these headings; a page about decisions does not."""
 
 _ENDED = frozenset({"superseded", "deprecated"})
 _OPEN = frozenset({"proposed", "accepted", ""})
-"""The states of records that a person may make decisions of; the form leaves the state open."""
+"""The states of records that become proposals; the form allows a record without a state."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -50,7 +50,7 @@ def is_wanted(path: PurePath) -> bool:
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield for each record an entity and a memory, the records that it supersedes as relations, a proposal while it holds."""
+    """Yield an entity and a memory for each record, a relation to each record that it superseded, a proposal if it is open."""
     records = []
     for note in notes_in(source, NoteFile):
         if isinstance(note, UnreadPart):
@@ -59,12 +59,12 @@ def read(source: ImportSource) -> Iterator[Found]:
             records.append(record)
     folder = _Folder(records)
     for record in records:
-        yield from _found(record, folder)
+        yield from _drafts_of(record, folder)
 
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """A record as it was read: the text of its state, heading and text of each section, and where its text begins."""
+    """A record as it was read: the text of its state, heading and text of each section, and the text's first line."""
 
     file: SourceFile
     title: str
@@ -115,12 +115,12 @@ class _Folder:
                 self._earlier.setdefault(successor.file.name, []).append(record)
 
     def superseded(self, record: _Record) -> list[_Record]:
-        """Return the records of which one took the place."""
+        """Return the records that a record superseded."""
         return self._earlier.get(record.file.name, [])
 
     def successor(self, record: _Record) -> _Record | None:
-        """Return the record that took the place of one, if the folder has it."""
-        found = self._named(record) if _SUPERSEDED.search(record.state) else None
+        """Return the record that superseded a record; None if there is none in the folder."""
+        found = self._referenced(record) if _SUPERSEDED.search(record.state) else None
         return None if found is record else found
 
     def target(self, record: _Record) -> str:
@@ -133,10 +133,10 @@ class _Folder:
             seen.add(record.file.name)
         return record.title
 
-    def _named(self, record: _Record) -> _Record | None:
-        """Return the record to which the state of one leads."""
-        text = record.state
-        if (link := _LINK.search(text)) is not None:
+    def _referenced(self, record: _Record) -> _Record | None:
+        """Return the record that a record's state names, by a link or by a number such as ADR-12."""
+        link = _LINK.search(record.state)
+        if link is not None:
             parts: list[str] = []
             for part in (*PurePosixPath(record.file.name).parent.parts, *link[1].split("/")):
                 if part == ".." and parts:
@@ -144,39 +144,40 @@ class _Folder:
                 elif part not in (".", ".."):
                     parts.append(part)
             return self._by_path.get("/".join(parts))
-        named = _NAMED.search(text)
-        return None if named is None else self._by_number.get(named[1].lstrip("0") or "0")
+        reference = _REFERENCE.search(record.state)
+        return None if reference is None else self._by_number.get(reference[1].lstrip("0") or "0")
 
 
 def _record(note: NoteFile) -> _Record | None:
     """Return the record that a file holds; None if it is another text."""
-    said = {name.lower(): value for name, value in note.fields.items()}
+    fields = {name.lower(): value for name, value in note.fields.items()}
     title, sections = "", []
     for headings, _, content in sections_of(note.text, note.first):
         title = title or (headings[0] if headings else "")
-        kept = content if len(headings) > 1 else _without_fields(content, said)
-        if kept:
-            sections.append((headings[-1] if len(headings) > 1 else "", kept))
+        if len(headings) > 1:
+            sections.append((headings[-1], content))
+        elif text := _without_fields(content, fields):
+            sections.append(("", text))
     if not title or not any(heading.lower() in _HEADINGS for heading, _ in sections):
         return None
     name = _TITLE.sub("", title).strip() or title
-    state = str(said.pop("status", None) or "")
-    return _Record(note.file, name, state, said, sections, note.first)
+    state = str(fields.pop("status", None) or "")
+    return _Record(note.file, name, state, fields, sections, note.first)
 
 
-def _without_fields(text: str, said: dict[str, Any]) -> str:
-    """Return the text below a title but for the fields that some formats put there as `- Date: …`."""
+def _without_fields(text: str, fields: dict[str, Any]) -> str:
+    """Return the text below a title without lines such as `- Date: …`; their values are added to `fields`."""
     kept = []
     for line in text.split("\n"):
         match = _FIELD.fullmatch(line.strip())
         if match is None:
             kept.append(line)
         else:
-            said.setdefault(match[1].lower().replace(" ", "_"), match[2].strip())
+            fields.setdefault(match[1].lower().replace(" ", "_"), match[2].strip())
     return "\n".join(kept).strip()
 
 
-def _found(record: _Record, folder: _Folder) -> Iterator[Found]:
+def _drafts_of(record: _Record, folder: _Folder) -> Iterator[Found]:
     yield from unread_times(record.place, record.fields, "date")
     yield entity_draft(NAME, record.place, record.title, "decision", at=record.at)
     yield _memory(record, folder)
@@ -223,8 +224,8 @@ def _proposal(record: _Record, folder: _Folder) -> ProposalDraft:
             consequences += _items(text)
         else:
             reasons.append((heading, text))
-    said = f"Imported from {record.file.name}"
-    said += f", where it was {record.status}." if record.status else "."
+    note = f"Imported from {record.file.name}"
+    note += f", where it was {record.status}." if record.status else "."
     return ProposalDraft(
         key=f"proposal\0{record.file.name}",
         place=record.place,
@@ -232,7 +233,7 @@ def _proposal(record: _Record, folder: _Folder) -> ProposalDraft:
         folder=str(record.file.path.parent),
         title=record.title,
         target=folder.target(record),
-        rationale="\n\n".join((*_texts(reasons), said)),
+        rationale="\n\n".join((*_texts(reasons), note)),
         consequences=tuple(consequences),
     )
 

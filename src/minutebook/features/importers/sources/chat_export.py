@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.features.importers.sources.reading.conversation import Conversation, Message
+from minutebook.features.importers.sources.reading.conversation import Conversation, MessageRef
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.json_arrays import elements_of
 from minutebook.features.importers.sources.reading.values import (
@@ -56,68 +56,73 @@ def _turns(file: SourceFile, place: SourcePlace, item: Any) -> Iterator[Found]:
     title = text_at(item, "title", "name")
     if isinstance(item.get("mapping"), dict):
         session.program = "chatgpt"
-        yield from _of_tree(session, place, item, title)
+        yield from _add_tree(session, place, item, title)
     elif isinstance(item.get("chat_messages"), list):
         session.program = "claude"
-        yield from _of_list(session, place, item, title)
+        yield from _add_list(session, place, item, title)
     else:
         yield UnreadPart(place, "the conversation holds no messages")
-    yield from session.found()
+    yield from session.remaining()
 
 
-def _of_tree(
+def _add_tree(
     session: Conversation, place: SourcePlace, item: Mapping[str, Any], title: str
 ) -> Iterator[Found]:
-    """Hear ChatGPT's tree, from its root to its current node, or to the newest if it names none; yield the parts left out."""
+    """Add the messages of ChatGPT's tree, from the root to the current node, else the newest; yield the parts left out."""
     nodes = object_at(item, "mapping")
     path: list[Mapping[str, Any]] = []
     seen: set[str] = set()
-    named = item.get("current_node")
-    at = named if isinstance(named, str) and named in nodes else _newest_leaf(nodes)
-    while isinstance(at, str) and at in nodes and at not in seen:
-        seen.add(at)
-        node = object_at(nodes, at)
+    current = item.get("current_node")
+    id = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
+    while isinstance(id, str) and id in nodes and id not in seen:
+        seen.add(id)
+        node = object_at(nodes, id)
         path.append(object_at(node, "message"))
-        at = node.get("parent")
+        id = node.get("parent")
     for message in reversed(path):
-        where = Message(text_at(message, "id"), place, instant_of(message.get("create_time")))
-        if not where.key:
+        ref = MessageRef(text_at(message, "id"), place, instant_of(message.get("create_time")))
+        if not ref.key:
             continue
-        _hear(session, where, message)
+        _add_message(session, ref, message)
         model = text_at(object_at(message, "metadata"), "model_slug")
-        session.context({"title": title, "model": model} if model else {"title": title})
+        session.note_context({"title": title, "model": model} if model else {"title": title})
     if any(object_at(object_at(nodes, id), "message") for id in nodes.keys() - seen):
         yield UnreadPart(place, "messages that were edited or answered anew since")
 
 
 def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
-    """Return the node without children whose message is the newest, of several the last; None if there is none."""
+    """Return the node without children that has the newest message, the last of several; None if there is none."""
     parents = [object_at(nodes, id).get("parent") for id in nodes]
-    leaves = nodes.keys() - {parent for parent in parents if isinstance(parent, str)}
-    at = {id: object_at(object_at(nodes, id), "message").get("create_time") for id in nodes}
-    times = [(instant_of(at[id]) or _BEGINNING, number, id) for number, id in enumerate(nodes)]
-    return max((each for each in times if each[2] in leaves), default=(None, 0, None))[2]
+    inner = {parent for parent in parents if isinstance(parent, str)}
+
+    def written_at(id: str) -> datetime:
+        message = object_at(object_at(nodes, id), "message")
+        return instant_of(message.get("create_time")) or _BEGINNING
+
+    leaves = [id for id in nodes if id not in inner]
+    return max(reversed(leaves), key=written_at, default=None)
 
 
-def _hear(session: Conversation, where: Message, message: Mapping[str, Any]) -> None:
+def _add_message(session: Conversation, ref: MessageRef, message: Mapping[str, Any]) -> None:
+    """Add a message of ChatGPT."""
     content = object_at(message, "content")
     text = _text(content)
     recipient = text_at(message, "recipient") or "all"
     match text_at(object_at(message, "author"), "role"):
         case "user" if text:
-            session.prompt(where, text)
+            session.add_prompt(ref, text)
         case "assistant" if recipient != "all":
-            session.use(where, recipient, text)
+            session.add_tool_use(ref, recipient, text)
         case "assistant" if content.get("content_type") in ("thoughts", "reasoning_recap"):
-            session.think(where, text)
+            session.add_reasoning(ref, text)
         case "assistant":
-            session.say(where, text)
+            session.add_answer(ref, text)
         case "tool":
-            session.result(text)
+            session.add_tool_result(text)
 
 
 def _text(content: Mapping[str, Any]) -> str:
-    """Return the text of a message of ChatGPT: its parts, an image or a file named only."""
+    """Return the text of a message of ChatGPT: its parts, for an image or a file only the kind."""
     pieces = [text_at(content, "text", "result", "content")]
     for thought in objects_at(content, "thoughts"):
         pieces.append(text_at(thought, "content", "summary"))
@@ -131,46 +136,48 @@ def _text(content: Mapping[str, Any]) -> str:
     return "\n\n".join(piece for piece in pieces if piece.strip())
 
 
-def _of_list(
+def _add_list(
     session: Conversation, place: SourcePlace, item: Mapping[str, Any], title: str
 ) -> Iterator[Found]:
-    """Hear Claude's list of messages; yield those left out."""
+    """Add the messages of Claude's list; yield those left out."""
     for message in objects_at(item, "chat_messages"):
-        where = Message(text_at(message, "uuid"), place, instant_of(message.get("created_at")))
-        if not where.key:
+        ref = MessageRef(text_at(message, "uuid"), place, instant_of(message.get("created_at")))
+        if not ref.key:
             yield UnreadPart(place, "the message has no uuid")
             continue
         if message.get("sender") == "human":
-            text = "\n\n".join(filter(None, (_said(message), *_attached(message))))
-            session.prompt(where, text)
+            text = "\n\n".join(filter(None, (_text_of_person(message), *_attachments(message))))
+            session.add_prompt(ref, text)
         else:
-            _add_answer(session, where, message)
-        session.context({"title": title})
+            _add_answer(session, ref, message)
+        session.note_context({"title": title})
 
 
-def _add_answer(session: Conversation, where: Message, message: Mapping[str, Any]) -> None:
+def _add_answer(session: Conversation, ref: MessageRef, message: Mapping[str, Any]) -> None:
     blocks = list(objects_at(message, "content"))
     if not blocks:
-        session.say(where, text_at(message, "text"))
+        session.add_answer(ref, text_at(message, "text"))
     for block in blocks:
         match block.get("type"):
             case "thinking":
-                session.think(where, text_at(block, "thinking"))
+                session.add_reasoning(ref, text_at(block, "thinking"))
             case "tool_use":
-                session.use(where, text_at(block, "name"), shown(block.get("input", "")))
+                session.add_tool_use(ref, text_at(block, "name"), shown(block.get("input", "")))
             case "tool_result":
-                session.result("\n".join(text_at(e, "text") for e in objects_at(block, "content")))
+                session.add_tool_result(
+                    "\n".join(text_at(e, "text") for e in objects_at(block, "content"))
+                )
             case _:
-                session.say(where, text_at(block, "text"))
+                session.add_answer(ref, text_at(block, "text"))
 
 
-def _said(message: Mapping[str, Any]) -> str:
+def _text_of_person(message: Mapping[str, Any]) -> str:
     texts = [text_at(each, "text") for each in objects_at(message, "content")]
     return "\n\n".join(filter(None, texts)) or text_at(message, "text")
 
 
-def _attached(message: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the attachments: a file's name, and its text if there is one."""
+def _attachments(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a text for each attachment: the file's name, and its text if there is one."""
     for field in ("attachments", "files"):
         for each in objects_at(message, field):
             text = text_at(each, "extracted_content")

@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
-    Message,
+    MessageRef,
     read_lines,
     session_name,
 )
@@ -52,31 +52,34 @@ def is_wanted(path: PurePath) -> bool:
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield the turns of the transcripts, file by file, as they stand on the branch that was seen last."""
+    """Yield the turns of the transcripts, file by file, without those that the person took back."""
     source.fields = ("type", "sessionId")
-    return read_lines(source, lambda file: _Transcript(file).hear)
+    return read_lines(source, lambda file: _Transcript(file).read_line)
 
 
 class _Transcript:
-    """One file. Messages of subagents, which older versions wrote among the others, stay apart."""
+    """One file: its session, and one for each subagent, whose messages older versions wrote to the same file."""
 
     def __init__(self, file: SourceFile) -> None:
         self._file = file
         self._sessions: dict[str, Conversation] = {}
 
-    def hear(self, where: Message, line: Mapping[str, Any]) -> Conversation | UnreadPart | None:
-        """Take in a line; return its session, or the line if it is a message that cannot be read."""
+    def read_line(
+        self, ref: MessageRef, line: Mapping[str, Any]
+    ) -> Conversation | UnreadPart | None:
+        """Add a line to its session and return that, None if it has none, an UnreadPart for a message that cannot be read."""
         kind, session, key = line.get("type"), self._session(line), text_at(line, "uuid")
         is_message = kind in ("user", "assistant") and isinstance(line.get("message"), dict)
         if is_message and (session is None or not key):
             reason = "the message has no uuid" if session else "it names no session"
-            return UnreadPart(where.place, reason)
+            return UnreadPart(ref.place, reason)
         if session is not None and kind == "queue-operation":
-            _queue(session, where, line)
-        elif session is not None and key and not session.has(key):
+            _queue(session, ref, line)
+        elif session is not None and key and not session.has_message(key):
             session.version = text_at(line, "version") or session.version
-            session.link(text_at(line, "parentUuid"))
-            (_add if is_message else _add_beside)(session, where._replace(key=key), line)
+            session.note_parent(text_at(line, "parentUuid"))
+            add = _add_message if is_message else _add_other_line
+            add(session, ref._replace(key=key), line)
         return session
 
     def _session(self, line: Mapping[str, Any]) -> Conversation | None:
@@ -90,61 +93,61 @@ class _Transcript:
         return self._sessions[name]
 
 
-def _add(session: Conversation, where: Message, line: Mapping[str, Any]) -> None:
-    """Add a message. Only a prompt tells of turns taken back: further messages may share a parent."""
+def _add_message(session: Conversation, ref: MessageRef, line: Mapping[str, Any]) -> None:
+    """Add a message. Only a prompt shows that turns were taken back: other messages may share a parent."""
     message, parent = object_at(line, "message"), text_at(line, "parentUuid")
     blocks = _blocks(message.get("content"))
     if line.get("type") == "assistant":
-        _add_answer(session, where, blocks)
-        session.context(_context(line, message))
-        session.place(where.key)
+        _add_answer(session, ref, blocks)
+        session.note_context(_context(line, message))
+        session.note_place(ref.key)
         return
     results = [each for each in blocks if each.get("type") == "tool_result"]
     for each in results:
-        session.result(_result(each))
-    said, injected = _parted(blocks, line)
+        session.add_tool_result(_result(each))
+    said, injected = _split(blocks, line)
     if said:
         was_queued = session.unqueue(said) or line.get("promptSource") == "queued"
         if not was_queued and (parent or line.get("isSidechain") is not True):
             session.go_back(parent)
-        session.prompt(where, said)
-    session.tell(where, injected)
-    session.place(where.key, "" if said or results else parent)
+        session.add_prompt(ref, said)
+    session.add_program_text(ref, injected)
+    session.note_place(ref.key, "" if said or results else parent)
 
 
-def _add_beside(session: Conversation, where: Message, line: Mapping[str, Any]) -> None:
-    """Add a line between messages: a recap, or a message that was sent while the model worked."""
+def _add_other_line(session: Conversation, ref: MessageRef, line: Mapping[str, Any]) -> None:
+    """Add a line that is no message: a recap, or a prompt that was sent while the model worked."""
     attachment = object_at(line, "attachment")
     if line.get("subtype") == "away_summary":
-        session.recap(text_at(line, "content").removesuffix(_HINT))
+        session.note_recap(text_at(line, "content").removesuffix(_HINT))
     if attachment.get("type") == "queued_command":
-        said, injected = _parted(_blocks(attachment.get("prompt")), attachment)
+        said, injected = _split(_blocks(attachment.get("prompt")), attachment)
         session.unqueue(said)
         if said:
-            session.interject(where, said)
-        session.tell(where, injected)
-        session.place(where.key)
+            session.add_aside(ref, said)
+        session.add_program_text(ref, injected)
+        session.note_place(ref.key)
     else:
-        session.place(where.key, text_at(line, "parentUuid", "logicalParentUuid"))
+        session.note_place(ref.key, text_at(line, "parentUuid", "logicalParentUuid"))
 
 
-def _queue(session: Conversation, where: Message, line: Mapping[str, Any]) -> None:
-    """Take in the fate of a message that was typed while the model worked.
+def _queue(session: Conversation, ref: MessageRef, line: Mapping[str, Any]) -> None:
+    """Add or remove a message that was typed while the model worked, as the line says.
 
-    One that was dequeued or absorbed mostly stands in the transcript once more, as it was sent.
+    One that was dequeued or absorbed mostly stands in the transcript again, where it was sent.
     """
-    said, _ = _parted(_blocks(line.get("content")), line)
+    said, _ = _split(_blocks(line.get("content")), line)
     match line.get("operation"):
         case "enqueue" if said:
-            session.queue(where._replace(key=f"{session.session}#{where.key}"), said)
+            session.add_queued(ref._replace(key=f"{session.session}#{ref.key}"), said)
         case "remove" if line.get("reason") != "absorbed_mid_turn":
             session.unqueue(said)
         case "popAll":
             session.unqueue(None)
 
 
-def _parted(blocks: list[dict[str, Any]], line: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the person's words of a message, and a program's, by the origin that its line tells."""
+def _split(blocks: list[dict[str, Any]], line: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the person's words in a message, and those of programs; all are of a program if its line says so."""
     texts = [text for text in map(_text, blocks) if text]
     if (
         line.get("isMeta") is True
@@ -154,12 +157,13 @@ def _parted(blocks: list[dict[str, Any]], line: Mapping[str, Any]) -> tuple[str,
         or text_at(line, "commandMode") not in ("", "prompt")
     ):
         return "", "\n\n".join(texts)
-    said, injected = zip(*map(_PROGRAMS.parted, texts), strict=True) if texts else ((), ())
-    return "\n\n".join(filter(None, map(_typed, said))), "\n\n".join(filter(None, injected))
+    parts = [_PROGRAMS.split(text) for text in texts]
+    said = "\n\n".join(filter(None, (_typed(of_person) for of_person, _ in parts)))
+    return said, "\n\n".join(filter(None, (of_program for _, of_program in parts)))
 
 
 def _typed(text: str) -> str:
-    """Return a command as the person typed it, of which a message has the parts in tags; any other text as it is."""
+    """Return a command, which a message has in tags, as the person typed it; any other text as it is."""
     name, arguments = (
         text.partition(f"<command-{part}>")[2].partition(f"</command-{part}>")[0]
         for part in ("name", "args")
@@ -168,26 +172,26 @@ def _typed(text: str) -> str:
     return f"{name} {arguments}".strip() if is_command and name else text
 
 
-def _add_answer(session: Conversation, where: Message, blocks: list[dict[str, Any]]) -> None:
+def _add_answer(session: Conversation, ref: MessageRef, blocks: list[dict[str, Any]]) -> None:
     for block in blocks:
         match block.get("type"):
             case "thinking":
-                session.think(where, text_at(block, "thinking"))
+                session.add_reasoning(ref, text_at(block, "thinking"))
             case "tool_use" | "server_tool_use":
-                session.use(where, text_at(block, "name"), shown(block.get("input", "")))
+                session.add_tool_use(ref, text_at(block, "name"), shown(block.get("input", "")))
             case _:
-                session.say(where, _text(block))
+                session.add_answer(ref, _text(block))
 
 
 def _blocks(content: object) -> list[dict[str, Any]]:
-    """Return the blocks of a message's content; a text alone is one."""
+    """Return the blocks of a message's content; a plain text is one block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return list(objects_at({"": content}, ""))
 
 
 def _text(block: Mapping[str, Any]) -> str:
-    """Return the text of a block; of an image or a document only that there was one."""
+    """Return the text of a block; for an image or a document only its kind in brackets."""
     match block.get("type"):
         case "text":
             return text_at(block, "text")

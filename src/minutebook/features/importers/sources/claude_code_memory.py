@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -35,16 +36,16 @@ _TYPES = {
     "project": MemoryType.FACT,
     "reference": MemoryType.DOCUMENTATION,
 }
-"""The types of memories by its types; a note without one is a fact."""
+"""Our types of memories by Claude Code's; a note without a type is a fact."""
 
 
 def is_wanted(path: PurePath) -> bool:
-    """Tell whether a file is a note: one of Markdown in a folder `memory`, or in the one that is read."""
+    """Tell whether a file is a note: Markdown in a folder `memory`, or directly in the folder that is read."""
     return path.suffix == ".md" and (len(path.parts) < 2 or _FOLDER in path.parts[:-1])
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield a memory each topic, and each section of an index that says more than where topics are."""
+    """Yield a memory for each topic, and for each section of an index that has more than links to topics."""
     folders: dict[Path, str] = {}
     for note in notes_in(source, NoteFile):
         if isinstance(note, UnreadPart):
@@ -55,16 +56,16 @@ def read(source: ImportSource) -> Iterator[Found]:
             folders[home] = folder_of(home)
         key = f"{home.name}\0{file.path.relative_to(home).as_posix()}"
         if file.path.name == _INDEX:
-            # An earlier Claude Code kept all of its notes there.
+            # Earlier versions kept all notes in the index.
             lines = ("" if _INDEX_LINE.fullmatch(each) else each for each in note.text.split("\n"))
             index = replace(note, fields={}, text="\n".join(lines))
             yield from section_drafts(index, NAME, MemoryType.FACT, key=key, folder=folders[home])
         elif body := note.text.strip():
             yield from unread_times(file.place, object_at(note.fields, "metadata"), "modified")
-            yield _of_topic(file, key, folders[home], note.fields, body)
+            yield _topic_memory(file, key, folders[home], note.fields, body)
 
 
-def _of_topic(
+def _topic_memory(
     file: SourceFile, key: str, folder: str, fields: Mapping[str, Any], body: str
 ) -> MemoryDraft:
     further = object_at(fields, "metadata")
@@ -82,15 +83,15 @@ def _of_topic(
 
 
 def _home_of(path: Path) -> Path:
-    """Return the folder of the project of a note, which Claude Code names for the project's path."""
+    """Return the folder with a project's notes, which Claude Code names after the project's path."""
     above = [each for each in path.parents if each.name == _FOLDER]
     return above[-1].parent if above else path.parent
 
 
 def folder_of(home: Path) -> str:
-    """Return the path of a project, as its transcripts tell or else as this machine has it; empty if nothing does.
+    """Return the path of the project with notes in `home`, from its transcripts, else from the folders here; empty if unknown.
 
-    The name of its folder does not tell: each character that is neither letter nor digit is a hyphen there.
+    The name of `home` is ambiguous: it has a hyphen for each character that is neither letter nor digit.
     """
     for path in sorted(home.glob("*.jsonl")):
         found = _folder_in(path, home.name)
@@ -105,23 +106,20 @@ def folder_of(home: Path) -> str:
 
 
 def _folder_in(path: Path, name: str) -> str:
-    """Return the folder of a transcript, or the one above it, that has the name; empty if none has."""
+    """Return the first working folder in a transcript, or the folder above it, that Claude Code names so; else empty."""
     transcript = ImportSource(path, claude_code.is_wanted)
     for file in transcript.files:
-        for number, each in enumerate(transcript.objects(file)):
-            if number == _MOST_LINES:
-                break
-            if isinstance(each, UnreadPart) or not (folder := text_at(each[1], "cwd")):
-                continue
-            for above in (Path(folder), *Path(folder).parents):
-                if _NOT_IN_NAMES.sub("-", str(above)) == name:
-                    return str(above)
-            break
+        for line in islice(transcript.objects(file), _MOST_LINES):
+            folder = "" if isinstance(line, UnreadPart) else text_at(line[1], "cwd")
+            if folder:
+                candidates = (Path(folder), *Path(folder).parents)
+                named = [each for each in candidates if _NOT_IN_NAMES.sub("-", str(each)) == name]
+                return str(named[0]) if named else ""
     return ""
 
 
 def _folders_below(top: Path, rest: str) -> Iterator[Path]:
-    """Yield the folders below another with a path that is written so."""
+    """Yield the folders below `top` with the relative path `rest`, in which hyphens stand for other characters."""
     try:
         children = [each for each in sorted(top.iterdir()) if each.is_dir()]
     except OSError:

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from minutebook.features.archives.notes.front_matter import plain
-from minutebook.features.importers.sources.reading.conversation import Conversation, Message
+from minutebook.features.importers.sources.reading.conversation import Conversation, MessageRef
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, UsualPlace
 from minutebook.features.importers.sources.reading.values import instant_of, text_at, unpacked
 from minutebook.record.errors import StoreError
@@ -32,7 +32,7 @@ _PROMPT = ("id", "content_session_id", "claude_session_id", "prompt_text", "crea
 _DIRECTIVE = ("id", "scope", "project", "content", "status", "source", "created_at_epoch")
 
 _TYPES = {"decision": MemoryType.DECISION_LOG, "discovery": MemoryType.FACT}
-"""The types of memories by its types of observations; the others tell of work done."""
+"""Our types of memories by claude-mem's types of observations; the others are episodic."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -47,13 +47,13 @@ def read(source: ImportSource) -> Iterator[Found]:
             with closing(ForeignDatabase(file.path)) as database:
                 if not database.columns("observations"):
                     yield UnreadPart(file.place, "the file holds no observations of this program")
-                yield from _rows(database, file)
+                yield from _drafts_in(database, file)
         except StoreError as error:
             yield UnreadPart(file.place, error.reason)
         source.read += file.size
 
 
-def _rows(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
+def _drafts_in(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
     for row in database.rows("observations", _OBSERVATION, order="id"):
         content = "\n\n".join(
             each
@@ -115,22 +115,24 @@ _IN_TEXT = frozenset({"title", "subtitle", "narrative", "text", "facts", "conten
 
 
 def _prompts(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
-    """Yield a turn each prompt, in sessions beside those of the transcripts, which have the answers."""
-    last: dict[str, Conversation] = {}
+    """Yield a turn for each prompt, in sessions of their own: the answers are in the client's transcripts."""
+    sessions: dict[str, Conversation] = {}
     for row in database.rows("user_prompts", _PROMPT, order="id"):
         name = text_at(row, "content_session_id", "claude_session_id")
         text = text_at(row, "prompt_text")
         if not name or not text:
             yield UnreadPart(file.place, "the prompt is empty, or names no session")
             continue
-        session = last.setdefault(name, Conversation(NAME, f"{NAME} {name}", file))
-        session.prompt(Message(f"prompt\0{row.get('id')}\0{name}", file.place, _at(row)), text)
-    for session in last.values():
-        yield from session.found()
+        session = sessions.setdefault(name, Conversation(NAME, f"{NAME} {name}", file))
+        session.add_prompt(
+            MessageRef(f"prompt\0{row.get('id')}\0{name}", file.place, _at(row)), text
+        )
+    for session in sessions.values():
+        yield from session.remaining()
 
 
 def _at(row: Mapping[str, Any]) -> datetime | None:
-    """Return when a row was written: it counts milliseconds."""
+    """Return the instant at which a row was written, which it has in milliseconds."""
     value = row.get("created_at_epoch")
     if isinstance(value, int) and abs(value) < 2**46:
         return instant_of(datetime.fromtimestamp(value / 1000, UTC).isoformat())

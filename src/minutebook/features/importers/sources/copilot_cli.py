@@ -6,8 +6,8 @@ from typing import Any
 
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
-    Hear,
-    Message,
+    LineReader,
+    MessageRef,
     read_lines,
     session_name,
 )
@@ -35,40 +35,42 @@ def is_wanted(path: PurePath) -> bool:
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the sessions, file by file."""
     source.fields = ("type", "data")
-    return read_lines(source, _hearer)
+    return read_lines(source, _reader_of)
 
 
-def _hearer(file: SourceFile) -> Hear:
+def _reader_of(file: SourceFile) -> LineReader:
     session = Conversation(NAME, file.path.parent.name, file)
 
-    def hear(where: Message, line: Mapping[str, Any]) -> Conversation:
+    def read_line(ref: MessageRef, line: Mapping[str, Any]) -> Conversation:
         data, key = object_at(line, "data"), text_at(line, "id")
-        where = where._replace(key=key or f"{session.session}#{where.key}")
+        ref = ref._replace(key=key or f"{session.session}#{ref.key}")
         if not text_at(line, "agentId") and not text_at(data, "parentToolCallId"):
-            # Of a subagent, what it came to is what the tool that ran it answered.
-            _hear(session, where, text_at(line, "type"), data)
+            # The result of a subagent is that of the tool that ran it; its own messages are left out.
+            _add_message(session, ref, text_at(line, "type"), data)
         return session
 
-    return hear
+    return read_line
 
 
-def _hear(session: Conversation, where: Message, kind: str, data: Mapping[str, Any]) -> None:
+def _add_message(
+    session: Conversation, ref: MessageRef, kind: str, data: Mapping[str, Any]
+) -> None:
     match kind:
         case "session.start":
             session.session = session_name(text_at(data, "sessionId")) or session.session
             session.version = text_at(data, "copilotVersion")
             session.folder = text_at(object_at(data, "context"), "cwd")
         case "user.message" if text_at(data, "source") in ("", "user"):
-            session.prompt(where, text_at(data, "content"))
+            session.add_prompt(ref, text_at(data, "content"))
         case "user.message":
-            session.tell(where, text_at(data, "content"))
+            session.add_program_text(ref, text_at(data, "content"))
         case "assistant.message":
-            session.think(where, text_at(data, "reasoningText"))
-            session.say(where, text_at(data, "content"))
+            session.add_reasoning(ref, text_at(data, "reasoningText"))
+            session.add_answer(ref, text_at(data, "content"))
             for tool in objects_at(data, "toolRequests"):
-                session.use(where, text_at(tool, "name"), shown(tool.get("arguments", "")))
-            session.context({"model": text_at(data, "model")})
+                session.add_tool_use(ref, text_at(tool, "name"), shown(tool.get("arguments", "")))
+            session.note_context({"model": text_at(data, "model")})
         case "tool.execution_complete":
             result = text_at(object_at(data, "result"), "content")
             failed = text_at(object_at(data, "error"), "message")
-            session.result(f"error: {failed}" if failed else result)
+            session.add_tool_result(f"error: {failed}" if failed else result)

@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
-    Message,
+    MessageRef,
     session_name,
 )
 from minutebook.features.importers.sources.reading.files import (
@@ -28,10 +28,10 @@ NAME = "gemini-cli"
 USUAL_PLACE = UsualPlace("GEMINI_CLI_HOME", (), (".gemini", "tmp"))
 
 _PROGRAMS = ProgramTexts(asides=("hook_context", "session_context"))
-"""What the program and hooks put before what a person says: nobody's words."""
+"""Texts that the program and hooks put before the person's words; they are dropped."""
 
 _Line = tuple[int, Mapping[str, Any]]
-"""A message, and the line where it stands."""
+"""The number of a line, and the message on it."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -61,7 +61,7 @@ def read(source: ImportSource) -> Iterator[Found]:
 def _messages(
     source: ImportSource, file: SourceFile, document: dict[str, Any], gone: dict[str, int]
 ) -> Iterator[_Line | UnreadPart]:
-    """Yield the messages of a chat that stand; fill in the chat's own fields, and the ids and lines of those gone."""
+    """Yield the messages of a chat, without those taken back; add their ids and lines to `gone`, the chat's fields to `document`."""
     if file.path.suffix == ".json":
         whole = source.document(file)
         if isinstance(whole, UnreadPart):
@@ -70,8 +70,8 @@ def _messages(
             document.update(whole)
             yield from ((0, each) for each in objects_at(whole, "messages"))
         return
-    # A message that is written again takes the place of the first; a rewind takes those after it away.
-    standing: dict[str, _Line] = {}
+    # A message that is written again replaces the first; a rewind removes the message that it names and all later ones.
+    kept: dict[str, _Line] = {}
     for each in source.objects(file):
         if isinstance(each, UnreadPart):
             yield each
@@ -79,21 +79,22 @@ def _messages(
         number, line = each
         rewound, id, changes = line.get("$rewindTo"), line.get("id"), line.get("$set")
         if isinstance(rewound, str):
-            ids = list(standing)
-            for after in ids[ids.index(rewound) if rewound in standing else 0 :]:
-                gone[after] = standing.pop(after)[0]
+            ids = list(kept)
+            for removed in ids[ids.index(rewound) if rewound in kept else 0 :]:
+                gone[removed] = kept.pop(removed)[0]
         elif isinstance(id, str):
-            standing[id] = (standing[id][0] if id in standing else number, line)
+            kept[id] = (kept[id][0] if id in kept else number, line)
         else:
-            document.update(changes if isinstance(changes, dict) else line)
+            fields = changes if isinstance(changes, dict) else line
+            document.update(fields)
             if isinstance(document.pop("messages", None), list):
-                # The messages so far, written anew; those that follow come after them.
-                anew = objects_at(changes if isinstance(changes, dict) else line, "messages")
-                standing = {
-                    text_at(each, "id") or f"{number}/{at}": (number, each)
-                    for at, each in enumerate(anew)
+                # All messages so far, written again.
+                messages = enumerate(objects_at(fields, "messages"))
+                kept = {
+                    text_at(each, "id") or f"{number}/{index}": (number, each)
+                    for index, each in messages
                 }
-    yield from standing.values()
+    yield from kept.values()
 
 
 def _turns(
@@ -102,27 +103,26 @@ def _turns(
     session = Conversation(NAME, name, file)
     session.folder = _project_of(file)
     for id, number in gone.items():
-        session.drop(Message(id, SourcePlace(str(file.path), number), None))
+        session.note_taken_back(MessageRef(id, SourcePlace(str(file.path), number), None))
     for index, (number, message) in enumerate(messages):
         key = text_at(message, "id") or f"{name}/{index}"
-        where = Message(
-            key, SourcePlace(str(file.path), number), instant_of(message.get("timestamp"))
-        )
+        place = SourcePlace(str(file.path), number)
+        ref = MessageRef(key, place, instant_of(message.get("timestamp")))
         text = _text(message.get("content"))
         match message.get("type"):
             case "user":
-                said, _ = _PROGRAMS.parted(text)
+                said, _ = _PROGRAMS.split(text)
                 if said or not text:
-                    session.prompt(where, said)
+                    session.add_prompt(ref, said)
             case "gemini":
-                _add_answer(session, where, message, text)
+                _add_answer(session, ref, message, text)
             case "info" | "error" | "warning" as kind:
-                session.result(f"{kind}: {text}")
-    yield from session.found()
+                session.add_tool_result(f"{kind}: {text}")
+    yield from session.remaining()
 
 
 def _project_of(file: SourceFile) -> str:
-    """Return the project's folder, which newer versions write beside the folder of its chats."""
+    """Return the project's folder, from a file that newer versions write beside the folder of its chats; else empty."""
     try:
         with opened(file.path.parent.parent / ".project_root") as stream:
             return stream.read(4096).decode("utf-8", "replace").strip()
@@ -131,16 +131,16 @@ def _project_of(file: SourceFile) -> str:
 
 
 def _add_answer(
-    session: Conversation, where: Message, message: Mapping[str, Any], text: str
+    session: Conversation, ref: MessageRef, message: Mapping[str, Any], text: str
 ) -> None:
     for thought in objects_at(message, "thoughts"):
         pieces = (text_at(thought, "subject"), text_at(thought, "description"))
-        session.think(where, "\n".join(filter(None, pieces)))
-    session.say(where, text)
+        session.add_reasoning(ref, "\n".join(filter(None, pieces)))
+    session.add_answer(ref, text)
     for tool in objects_at(message, "toolCalls"):
-        session.use(where, text_at(tool, "name"), shown(tool.get("args", "")))
-        session.result(_result(tool))
-    session.context({"model": text_at(message, "model")})
+        session.add_tool_use(ref, text_at(tool, "name"), shown(tool.get("args", "")))
+        session.add_tool_result(_result(tool))
+    session.note_context({"model": text_at(message, "model")})
 
 
 def _result(tool: Mapping[str, Any]) -> str:

@@ -10,10 +10,10 @@ from minutebook.record.writing.source_drafts import Found, UnreadPart
 
 NAME = "instructions"
 
-PASSED_OVER = frozenset(
+SKIPPED_FOLDERS = frozenset(
     {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "target", "dist", "build"}
 )
-"""Folders of a project that hold no instructions of its own."""
+"""Folders of a project whose instructions are not its own."""
 
 _NAMES = frozenset(
     {
@@ -28,7 +28,7 @@ _FOLDERS = {
     (".claude", "rules"): (".md",),
     (".github", "instructions"): (".instructions.md",),
 }
-"""The endings of the files in, or below, some folders."""
+"""The endings of files with instructions, by the folder in which or below which they lie."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -40,12 +40,12 @@ def is_wanted(path: PurePath) -> bool:
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield a memory each section that says something, with path, headings and line."""
+    """Yield a memory for each section with a text, with path, headings and line."""
     for note in notes_in(source, NoteFile):
         if isinstance(note, UnreadPart):
             yield note
         else:
             key, folder = note.file.name, str(note.file.path.parent)
             yield from section_drafts(
-                note, NAME, MemoryType.CONVENTION, key=key, folder=folder, lined=True
+                note, NAME, MemoryType.CONVENTION, key=key, folder=folder, with_line=True
             )

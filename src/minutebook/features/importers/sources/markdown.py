@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePath, PurePosixPath
 
@@ -45,7 +45,7 @@ _TYPES = {
     "task": MemoryType.TASK,
     "todo": MemoryType.TASK,
 }
-"""The types of memories by the category of an observation; the others are facts."""
+"""Our types of memories by the category of an observation; the others are facts."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -55,7 +55,10 @@ def is_wanted(path: PurePath) -> bool:
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield for each note an entity, its text and observations as memories, its links as relations."""
+    """Yield an entity for each note, memories for its text and observations, relations for its links.
+
+    Notes of our own export become the records that were exported.
+    """
     titles = _titles(source)
     for note in notes_in(source, _Note):
         if isinstance(note, UnreadPart):
@@ -63,17 +66,14 @@ def read(source: ImportSource) -> Iterator[Found]:
             continue
         yield from unread_times(note.place(), note.fields, *_WRITTEN)
         if MARK in note.fields:
-            yield from _own(note, titles)
+            yield from _exported_record(note, titles)
         else:
-            yield from _found(note, titles)
+            yield from _note_drafts(note, titles)
 
 
 @dataclass(frozen=True, slots=True)
 class _Note(NoteFile):
     """A note as it was read."""
-
-    kept: list[str] = field(default_factory=list)
-    """The lines that are neither observations nor relations."""
 
     @property
     def title(self) -> str:
@@ -88,7 +88,7 @@ class _Note(NoteFile):
 
     @property
     def key(self) -> str:
-        """The key that stays the same if the text changes."""
+        """The note's key, which stays the same if the text changes."""
         permalink = self.fields.get("permalink")
         return permalink if isinstance(permalink, str) and permalink else self.file.name
 
@@ -109,7 +109,7 @@ class _Note(NoteFile):
 
 
 def _titles(source: ImportSource) -> dict[str, str]:
-    """Return the title of each note by all that a link may call it."""
+    """Return the titles of notes by each name that a link may use, in lower case."""
     titles: dict[str, str] = {}
     for note in notes_in(source, _Note):
         if isinstance(note, UnreadPart):
@@ -123,36 +123,44 @@ def _titles(source: ImportSource) -> dict[str, str]:
     return titles
 
 
-def _found(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
+def _note_drafts(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
+    """Yield the drafts of a note that is not of our own export; `titles` has the titles of notes by name."""
     yield entity_draft(NAME, note.place(), note.title, note.type, at=note.at)
+    # The number of the line where each relation was found first, by type and target.
     relations: dict[tuple[str, str], int] = {}
+    other_lines = []
     for number, line, is_code in fenced_lines(note.text, note.first):
         if is_code:
-            note.kept.append(line)
+            other_lines.append(line)
         elif (observation := _observation(note, number, line)) is not None:
             yield observation
         elif (match := _RELATION.fullmatch(line)) is not None:
-            type = match[1] or match[2] or match[3]
             if (target := _target(match[4], titles)) is not None:
-                relations.setdefault((type, target), number)
+                relations.setdefault((_relation_type(match), target), number)
         else:
-            note.kept.append(line)
+            other_lines.append(line)
         if not is_code and _RELATION.fullmatch(line) is None:
             for embeds, name in _LINK.findall(line):
                 target = _target(name, titles)
                 if target is not None and not (embeds and _is_attachment(name)):
                     relations.setdefault((_LINKS_TO, target), number)
-    yield from _text(note)
+    yield from _text_memory(note, other_lines)
     known = set(titles.values())
     for (type, target), number in relations.items():
         if target not in known:
-            # A link to what nobody has written yet is a node all the same.
+            # A note that is not written yet is an entity all the same.
             yield entity_draft(NAME, note.place(), target, "note")
         if target != note.title:
             yield relation_draft(NAME, note.place(number), note.title, type, target, at=note.at)
 
 
+def _relation_type(match: re.Match[str]) -> str:
+    """Return the type in a match of _RELATION: in double quotes, in single quotes, or one word."""
+    return match[1] or match[2] or match[3]
+
+
 def _observation(note: _Note, number: int, line: str) -> MemoryDraft | None:
+    """Return the memory of a line such as `- [decision] text (context)`; None if it is a task's box or another text."""
     match = _OBSERVATION.fullmatch(line)
     if match is None:
         return None
@@ -177,10 +185,10 @@ def _observation(note: _Note, number: int, line: str) -> MemoryDraft | None:
     )
 
 
-def _text(note: _Note) -> Iterator[MemoryDraft]:
-    """Yield the rest of the text as a memory, unless it is headings alone."""
-    text = "\n".join(note.kept).strip("\n")
-    if not any(line.strip() and not _HEADING.match(line) for line in note.kept):
+def _text_memory(note: _Note, lines: list[str]) -> Iterator[MemoryDraft]:
+    """Yield the lines that are neither observations nor relations as a memory, unless they are only headings."""
+    text = "\n".join(lines).strip("\n")
+    if not any(line.strip() and not _HEADING.match(line) for line in lines):
         return
     metadata = {name: value for name, value in note.fields.items() if name not in ("title", "tags")}
     if tags := front_matter.tags_of(note.fields):
@@ -197,13 +205,14 @@ def _text(note: _Note) -> Iterator[MemoryDraft]:
     )
 
 
-def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
-    """Yield the record in a note of our own export: a memory or an entity, and no further entity."""
+def _exported_record(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
+    """Yield the record in a note of our own export: a memory, or an entity with its relations."""
     kind, type = note.fields[MARK], note.fields.get("type")
-    text, _, links = (
-        note.text.rpartition(f"\n{LINKS}\n") if LINKS in note.text else (note.text, "", "")
-    )
-    if unread := next(unread_times(note.place(), note.fields, _ENDED), None):
+    text, separator, links = note.text.rpartition(f"\n{LINKS}\n")
+    if not separator:
+        text, links = note.text, ""
+    unread = next(unread_times(note.place(), note.fields, _ENDED), None)
+    if unread is not None:
         yield unread
     elif kind == "memory" and type in list(MemoryType):
         title = note.fields.get("title")
@@ -227,8 +236,8 @@ def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
             match = _RELATION.fullmatch(line)
             target = None if match is None else _target(match[4], titles)
             if match is not None and target is not None:
-                type = match[1] or match[2] or match[3]
-                yield relation_draft(NAME, note.place(), note.title, type, target, at=note.at)
+                ends = (note.title, _relation_type(match), target)
+                yield relation_draft(NAME, note.place(), *ends, at=note.at)
     else:
         reason = f"a {kind} of an export of Minutebook's own: an archive (`export`) brings it"
         yield UnreadPart(note.place(), reason)

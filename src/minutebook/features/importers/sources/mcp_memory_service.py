@@ -38,24 +38,24 @@ _TYPES = {
     "document": MemoryType.DOCUMENTATION,
     "reference": MemoryType.DOCUMENTATION,
 }
-"""The types of memories by its types; the others are facts."""
+"""Our types of memories by those of mcp-memory-service; the others are facts."""
 
 
 def is_wanted(path: PurePath) -> bool:
-    """Tell whether a file may be a memory's."""
+    """Tell whether a file may hold memories."""
     return path.suffix in (".db", ".sqlite", ".sqlite3", ".json")
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield the memories of the files, each with tags, type and metadata as they are there."""
+    """Yield the memories of the files, each with its tags, type and metadata."""
     for file in source.files:
         if file.path.suffix == ".json":
-            yield from _of_document(source, file)
+            yield from _read_export(source, file)
         else:
-            yield from _of_database(source, file)
+            yield from _read_database(source, file)
 
 
-def _of_document(source: ImportSource, file: SourceFile) -> Iterator[Found]:
+def _read_export(source: ImportSource, file: SourceFile) -> Iterator[Found]:
     document = source.document(file)
     if isinstance(document, UnreadPart):
         yield document
@@ -67,7 +67,7 @@ def _of_document(source: ImportSource, file: SourceFile) -> Iterator[Found]:
         yield UnreadPart(file.place, "the file holds no memories of this program")
 
 
-def _of_database(source: ImportSource, file: SourceFile) -> Iterator[Found]:
+def _read_database(source: ImportSource, file: SourceFile) -> Iterator[Found]:
     try:
         with closing(ForeignDatabase(file.path)) as database:
             if "content_hash" not in database.columns("memories"):
@@ -108,7 +108,7 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
 
 
 def _metadata(value: object) -> dict[str, Any]:
-    """Return metadata, which the database keeps as JSON; any other value stays as a text."""
+    """Return metadata, which the database keeps as JSON; a text that is no object becomes the field `metadata`."""
     read = unpacked(value)
     if isinstance(value, str) and value and not isinstance(read, dict):
         read = {"metadata": read}

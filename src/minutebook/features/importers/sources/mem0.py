@@ -22,12 +22,12 @@ from minutebook.record.writing.source_drafts import Found, MemoryDraft, SourcePl
 NAME = "mem0"
 
 _OWN = frozenset({"id", "memory", "text", "content", "metadata", "score", "created_at"})
-"""The fields of a memory that do not stand in metadata."""
+"""The fields of mem0's memories that are not copied to our metadata."""
 
 _ENDS = ("expiration_date", "expires_at")
 
 _GONE = frozenset({"deleted", "paused"})
-"""The states of memories that mem0 tells nobody; what it archived has ended."""
+"""The states of memories that mem0 no longer returns; an archived memory has ended."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -36,8 +36,8 @@ def is_wanted(path: PurePath) -> bool:
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield the memories of each file, with all that mem0 says of them, and the relations."""
-    count = known = 0
+    """Yield the memories of each file, with all their fields in mem0, and the relations."""
+    count, stated = 0, 0
     for file in source.files:
         document = source.document(file)
         if isinstance(document, UnreadPart):
@@ -52,18 +52,18 @@ def read(source: ImportSource) -> Iterator[Found]:
             yield UnreadPart(file.place, "the file holds no list of memories (results)")
             continue
         count += len(whole[lists[0]])
-        known = max(known, *(each for each in map(whole.get, _COUNTS) if type(each) is int), 0)
-        if text_at(whole, "next") and not known:
+        counts: list[Any] = [whole.get(name) for name in _COUNTS]
+        stated = max(stated, *(each for each in counts if type(each) is int), 0)
+        if text_at(whole, "next") and not stated:
             yield UnreadPart(file.place, f"{_PAGES} (next is {text_at(whole, 'next')})")
         for item in objects_at(whole, lists[0]):
             yield from unread_times(file.place, item, "created_at")
             yield _memory(file.place, item)
         for item in objects_at(whole, "relations"):
             yield from _relation(file.place, item)
-    if known > count:
-        yield UnreadPart(
-            SourcePlace(str(source.root)), f"{_PAGES}: {count:,} of {known:,} are here"
-        )
+    if stated > count:
+        reason = f"{_PAGES}: {count:,} of {stated:,} are here"
+        yield UnreadPart(SourcePlace(str(source.root)), reason)
 
 
 _COUNTS = ("count", "total")
@@ -79,15 +79,15 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
     state = text_at(item, "state").lower()
     if state in _GONE or item.get("deleted_at") or item.get("is_deleted") is True:
         return UnreadPart(place, f"the memory is {state or 'deleted'} there")
-    for unread in unread_times(place, item, *_ENDS):
-        # Whether it holds is not known.
+    unread = next(unread_times(place, item, *_ENDS), None)
+    if unread is not None:
         return UnreadPart(unread.place, f"{unread.reason}, so the memory may be over")
     until = first_time(item, *_ENDS)
     if state == "archived" and until is None:
         until = first_time(item, "archived_at", "updated_at", "created_at")
     if state == "archived" and until is None:
         return UnreadPart(place, "the memory is archived there, since an unknown day")
-    said = {name: plain(each) for name, each in item.items() if name not in _OWN}
+    fields = {name: plain(each) for name, each in item.items() if name not in _OWN}
     return MemoryDraft(
         key=id,
         place=place,
@@ -99,7 +99,7 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
         user=text_at(item, "user_id"),
         metadata={
             **plain(object_at(item, "metadata")),
-            **{name: each for name, each in said.items() if each not in (None, "", [], {})},
+            **{name: each for name, each in fields.items() if each not in (None, "", [], {})},
             "id": id,
         },
     )

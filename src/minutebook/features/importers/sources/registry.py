@@ -27,24 +27,24 @@ from minutebook.record.writing.source_drafts import Found
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """A program with readable files, and the place of these, if that is the same everywhere."""
+    """A program with files that can be imported, and their usual place, if there is one."""
 
     title: str
     is_wanted: Wanted
     read: Callable[[ImportSource], Iterator[Found]]
     usual_place: UsualPlace | None = None
-    passed_over: frozenset[str] = frozenset()
-    one: str = ""
-    """A file of it in words: `session of Codex`."""
+    skipped_folders: frozenset[str] = frozenset()
+    singular: str = ""
+    """The word for one of its files: `session of Codex`."""
 
     def count(self, number: int) -> str:
         """Return a number of files in words: `12 sessions of Codex`."""
-        one = self.one or f"file of {self.title}"
-        return count_of(number, one, one.replace(" ", "s ", 1))
+        singular = self.singular or f"file of {self.title}"
+        return count_of(number, singular, singular.replace(" ", "s ", 1))
 
     def files(self, root: Path) -> ImportSource:
-        """List its files at a path. Raises InvalidInput if there is nothing."""
-        return ImportSource(root, self.is_wanted, self.passed_over)
+        """Return its files at a path. Raises InvalidInput if there is nothing."""
+        return ImportSource(root, self.is_wanted, self.skipped_folders)
 
 
 _TITLES: tuple[tuple[ModuleType, str, str], ...] = (
@@ -68,24 +68,22 @@ _TITLES: tuple[tuple[ModuleType, str, str], ...] = (
 )
 
 
-def _kind(module: ModuleType, title: str, one: str) -> SourceKind:
-    """Return the kind of source that a module reads, by the names that such modules share."""
+def _kind(module: ModuleType, title: str, singular: str) -> SourceKind:
+    """Return the kind of source that a module reads: all such modules define the same names."""
     return SourceKind(
         title,
         module.is_wanted,
         module.read,
         getattr(module, "USUAL_PLACE", None),
-        getattr(module, "PASSED_OVER", frozenset()),
-        one,
+        getattr(module, "SKIPPED_FOLDERS", frozenset()),
+        singular,
     )
 
 
-SOURCES: Mapping[str, SourceKind] = {
-    **{each[0].NAME: _kind(*each) for each in _TITLES},
-}
+SOURCES: Mapping[str, SourceKind] = {each[0].NAME: _kind(*each) for each in _TITLES}
 
 
 def found_in(source: ImportSource, kind: SourceKind) -> Iterator[Found]:
-    """Yield the drafts of a source, first the parts of its files that had to be left out."""
+    """Yield the files that were left out as UnreadParts, then the drafts and UnreadParts of the others."""
     yield from source.left_out
     yield from kind.read(source)

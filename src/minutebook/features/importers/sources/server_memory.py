@@ -1,4 +1,4 @@
-"""The reference memory server's file: a line of JSON an entity with its observations, or a relation; or a list of them."""
+"""The reference memory server's file: JSON of an entity with its observations, or a relation, on each line; or a list of them."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -22,17 +22,17 @@ _LISTS = ("entities", "relations")
 
 
 def is_wanted(path: PurePath) -> bool:
-    """Tell whether a file may be a memory; `.json` was its name before it was `.jsonl`."""
+    """Tell whether a file may be a memory; earlier versions named it `.json`."""
     return path.suffix in (".jsonl", ".json")
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield entities, their observations as memories that bear their name, and relations."""
+    """Yield entities, their observations as memories with the entity's name as title, and relations."""
     for file in source.files:
         for number, value in source.values(file):
             place = SourcePlace(str(file.path), number)
             for each in _listed(value):
-                yield from [each] if isinstance(each, UnreadPart) else _found(place, each)
+                yield from [each] if isinstance(each, UnreadPart) else _drafts_of(place, each)
 
 
 def _listed(value: Any) -> Iterator[Any]:
@@ -42,7 +42,7 @@ def _listed(value: Any) -> Iterator[Any]:
     yield from itertools.chain(*known) if known else [value]
 
 
-def _found(place: SourcePlace, item: Any) -> Iterator[Found]:
+def _drafts_of(place: SourcePlace, item: Any) -> Iterator[Found]:
     line: Mapping[str, Any] = item if isinstance(item, dict) else {}
     if line.get("type") == "entity" or "entityType" in line:
         yield from _entity(place, line)

@@ -26,7 +26,7 @@ def record_decision(
     consequences: list[str],
     supersedes: list[str],
 ) -> Shape:
-    """Put a first decision on a target, or one in the place of all that are active on it."""
+    """Record the first decision on a target, or one that replaces all active decisions on it."""
     from minutebook.features.ledger.decisions import DecisionActs
 
     if supersedes:
@@ -45,7 +45,7 @@ def supersede_decision(
     old_decision_ids: list[str],
     consequences: list[str],
 ) -> Shape:
-    """Put a decision in the place of all that are active on its target."""
+    """Record a decision that replaces all active decisions on its target."""
     from minutebook.features.ledger.decisions import DecisionActs
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
@@ -69,7 +69,8 @@ def accept_proposal(app: App, caller: Caller, proposal_id: str) -> Shape:
     from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
     from minutebook.features.ledger.proposals import Proposals
 
-    decision = app.get(Proposals).accept(caller, _id(proposal_id), app.get(ApprovalSecret).given)
+    id = read_id(proposal_id)
+    decision = app.get(Proposals).accept(caller, id, app.get(ApprovalSecret).given)
     replaced = f", in place of {', '.join(decision.supersedes)}" if decision.supersedes else ""
     return _done(f"Accepted as {decision.id}{replaced}.")
 
@@ -122,9 +123,9 @@ def _preview(record: Decision | Proposal) -> str:
 
 def _ids(texts: Sequence[str]) -> tuple[str, ...]:
     """Read ids, each once, in the order given."""
-    return tuple(dict.fromkeys(map(_id, texts)))
+    return tuple(dict.fromkeys(map(read_id, texts)))
 
 
-def _id(text: str) -> str:
+def read_id(text: str) -> str:
     """Read an id with or without `.md`; an invalid one is unknown to the service as any other."""
     return ledger_id_of(text) or text

@@ -74,6 +74,6 @@ def _named_in(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(id: str) -> str:
-    """Show an id as it was given, escaped and shortened if it is none."""
+    """Return an id escaped and cut to 60 characters: an unknown id may be any text."""
     text = json.dumps(id, ensure_ascii=True)[1:-1]
     return text if len(text) <= 60 else f"{text[:59]}…"

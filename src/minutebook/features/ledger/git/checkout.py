@@ -51,11 +51,11 @@ class Checkout:
         )
 
     def prepare(self, mark: Path, files: Mapping[str, tuple[pygit2.Oid, bytes]]) -> None:
-        """Lock the index and make everything ready that can fail; files by path, id and content.
+        """Lock the index, put the new one in place and write each file beside its path; `files` maps path to id and content.
 
-        `mark` is the file that names what is pending: the lock on the index is a second name of it,
-        so that a lock left by a kill is known to be ours. Raises LedgerBusy if another has the
-        lock, LedgerError if a file was changed or cannot be written; then call `abandon`.
+        `mark` is the file of the pending write. The lock on the index is a hard link to it, so that a
+        lock left by a kill is known to be ours. Raises LedgerBusy if another Git command has the lock,
+        LedgerError if a file was changed or cannot be written; then call `abandon`.
         """
         try:
             os.link(mark, self.lock)
@@ -74,7 +74,7 @@ class Checkout:
         for path in files:
             with suppress(FileNotFoundError):
                 self._draft(path).replace(self.root / path)
-        self._forget_indices()
+        self._remove_spare_indices()
         if self._is_ours(mark):
             self.lock.unlink()
 
@@ -84,11 +84,11 @@ class Checkout:
             self._draft(path).unlink(missing_ok=True)
         if self._is_ours(mark):
             self._restore_index()
-            self._forget_indices()
+            self._remove_spare_indices()
             self.lock.unlink()
 
     def _check_unchanged(self, files: Iterable[str]) -> None:
-        """Refuse to write over a person's uncommitted changes."""
+        """Raise LedgerError if a file has uncommitted changes or lies outside of the work tree."""
         for path in files:
             full = self.root / path
             if not full.resolve().is_relative_to(self.root.resolve()):
@@ -105,9 +105,9 @@ class Checkout:
     def _install_index(self) -> None:
         """Put the new index in place and keep the one that was there.
 
-        Before the branch moves: `git commit` reads the head, then the index, then locks it. Were the
-        index behind the head for a moment, it would commit what it read then, without the decision.
-        Where the head is behind the index, it finds the lock, or that the head has moved.
+        Call it before the branch moves. `git commit` reads the head, then the index, then locks the index.
+        If the index were behind the head for a moment, it would commit that index, without the decision.
+        If the head is behind the index, it finds the lock, or that the head has moved.
         """
         present = self.control / "index"
         if present.exists():
@@ -126,9 +126,9 @@ class Checkout:
         else:
             (self.control / "index").unlink(missing_ok=True)
 
-    def _forget_indices(self) -> None:
-        library_s_lock = self._next_index.with_name("minutebook.index.lock")
-        for path in (self._next_index, library_s_lock, self._index_before):
+    def _remove_spare_indices(self) -> None:
+        lock_of_next = self._next_index.with_name("minutebook.index.lock")
+        for path in (self._next_index, lock_of_next, self._index_before):
             path.unlink(missing_ok=True)
 
     def _is_ours(self, mark: Path) -> bool:
@@ -143,7 +143,7 @@ class Checkout:
 
     def _make_index(self, files: Mapping[str, pygit2.Oid]) -> None:
         """Copy the index and give the copy the entries of these files."""
-        self._forget_indices()
+        self._remove_spare_indices()
         present = self.control / "index"
         if present.exists():
             shutil.copyfile(present, self._next_index)

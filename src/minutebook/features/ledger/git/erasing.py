@@ -1,7 +1,7 @@
 """Take the texts of decisions out of a ledger's whole history: the one act that rewrites commits.
 
-A decision keeps its file, with id, target, status and its place in the chain, since others stand on it;
-what it said is gone from every commit.
+A decision keeps its file, with id, target, status and its place in the chain, since later decisions name it;
+its texts are gone from every commit.
 """
 
 import re
@@ -15,20 +15,13 @@ from pygit2.enums import ObjectType
 
 from minutebook.features.ledger.git import markdown, write_intent
 from minutebook.features.ledger.git.errors import translate_errors
-from minutebook.features.ledger.git.objects import Objects, Tree, common_folder
+from minutebook.features.ledger.git.objects import Objects, common_folder, header_of
 from minutebook.features.ledger.git.repository import Repository, branch_of
-from minutebook.features.ledger.git.trees import decisions_in, folder_at, with_files
+from minutebook.features.ledger.git.trees import blob_at, decisions_in, with_files
 from minutebook.record.errors import LedgerError
 from minutebook.record.records import Decision
 from minutebook.record.writing.decision_drafts import ERASED, erased
 from minutebook.store.disk.atomic_file import replace_file
-
-_WORDS = {
-    ObjectType.COMMIT: b"commit",
-    ObjectType.TREE: b"tree",
-    ObjectType.BLOB: b"blob",
-    ObjectType.TAG: b"tag",
-}
 
 
 def check_can_erase(ledger: Repository) -> None:
@@ -78,13 +71,13 @@ def erase(ledger: Repository, ids: Collection[str]) -> None:
 def _move(repository: pygit2.Repository, branch: str, head: pygit2.Oid) -> None:
     """Move the branch. If that fails or is killed, the next act on the ledger removes the lock that Git left."""
     control = Path(repository.path)
-    write_intent.PendingWrite(commit=str(head), branch=branch, files={}).put(control)
+    write_intent.PendingWrite(commit=str(head), branch=branch, files={}).write(control)
     repository.lookup_reference(branch).set_target(head)
-    write_intent.settle(control)
+    write_intent.remove(control)
 
 
 class _History:
-    """Writes commits, trees and files anew where they held the texts of the decisions."""
+    """Writes commits, trees and files anew where they held the texts of the decisions with the ids."""
 
     def __init__(
         self, repository: pygit2.Repository, ledger: Repository, ids: frozenset[str]
@@ -97,9 +90,9 @@ class _History:
         self._paths: tuple[str, ...] = ()
 
     def rewrite(self, tip: pygit2.Oid) -> pygit2.Oid:
-        """Return the tip of the history without them."""
+        """Rewrite every commit up to `tip`; return the id of the new tip, the same if nothing changed."""
         new: dict[pygit2.Oid, pygit2.Oid] = {}
-        commits, _ = self._objects.history(None, tip)
+        commits = self._objects.history(None, tip).commits
         # The fields that name a file never change: each lies where the last commit has it.
         self._paths = tuple(
             path
@@ -109,10 +102,9 @@ class _History:
         for commit in commits:
             raw = self._objects.read(commit.id, ObjectType.COMMIT)
             head, blank, message = raw.partition(b"\n\n")
-            lines = [self._line(line, new) for line in head.split(b"\n")]
-            written = b"\n".join(lines) + blank + self._message(message)
-            same = written == raw
-            new[commit.id] = commit.id if same else self._write(written)
+            lines = [self._rewritten_line(line, new) for line in head.split(b"\n")]
+            written = b"\n".join(lines) + blank + self._rewritten_message(message)
+            new[commit.id] = commit.id if written == raw else self._write(written)
         return new[tip]
 
     def _write(self, data: bytes) -> pygit2.Oid:
@@ -120,60 +112,55 @@ class _History:
         self._objects.read(id, ObjectType.COMMIT)
         return id
 
-    def _line(self, line: bytes, new: dict[pygit2.Oid, pygit2.Oid]) -> bytes:
+    def _rewritten_line(self, line: bytes, new: dict[pygit2.Oid, pygit2.Oid]) -> bytes:
+        """Return a line of a commit's head; `new` has the new id of each commit by its old one."""
         word, _, rest = line.partition(b" ")
         if word == b"tree":
-            return b"tree " + str(self._tree(pygit2.Oid(hex=rest.decode()))).encode()
+            return b"tree " + str(self._rewritten_tree(pygit2.Oid(hex=rest.decode()))).encode()
         if word == b"parent":
             parent = pygit2.Oid(hex=rest.decode())
             return b"parent " + str(new.get(parent, parent)).encode()
         return line
 
-    def _message(self, message: bytes) -> bytes:
-        """Return a commit's message without its subject, which names the decision, if it is about one of them."""
+    def _rewritten_message(self, message: bytes) -> bytes:
+        """Return a commit's message; if it names one of the decisions, without the subject, which has its title."""
         named = set(re.findall(rb"(?m)^Decision: (\S+)$", message))
         if not named & {id.encode() for id in self._ids}:
             return message
         _, newline, rest = message.partition(b"\n")
         return ERASED.encode() + newline + rest
 
-    def _tree(self, id: pygit2.Oid) -> pygit2.Oid:
-        if id not in self._trees:
-            files = {}
-            for path in self._paths:
-                folder, _, name = path.rpartition("/")
-                below = folder_at(self._objects, id, folder)
-                entries: Tree = {} if below is None else self._objects.tree(below)
-                if name in entries:
-                    data = self._objects.blob(entries[name].id)
-                    found = self._layout.read(path, data)
-                    if isinstance(found, Decision) and found.id in self._ids:
-                        content = markdown.written(erased(found))
-                        files[path] = self._repository.create_blob(content)
-            self._trees[id] = (
-                with_files(self._repository, self._objects, id, files) if files else id
-            )
-        return self._trees[id]
+    def _rewritten_tree(self, id: pygit2.Oid) -> pygit2.Oid:
+        if id in self._trees:
+            return self._trees[id]
+        files = {}
+        for path in self._paths:
+            data = blob_at(self._objects, id, path)
+            found = None if data is None else self._layout.read(path, data)
+            if isinstance(found, Decision) and found.id in self._ids:
+                files[path] = self._repository.create_blob(markdown.render(erased(found)))
+        new = with_files(self._repository, self._objects, id, files) if files else id
+        self._trees[id] = new
+        return new
 
 
 def _remove_unreachable(common: Path, objects: Objects, head: pygit2.Oid) -> None:
-    """Remove every object that the head does not lead to; packed objects are loose afterwards."""
+    """Remove every object that is not reachable from the head; packed objects are loose afterwards."""
     folder = common / "objects"
-    kept = set(_reachable(objects, head))
+    kept = dict(_reachable(objects, head))
     packs = [path for path in (folder / "pack").glob("*") if path.is_file()]
-    for id, kind in kept if packs else ():
-        path = folder / id[:2] / id[2:]
-        if not path.exists():
-            data = objects.read(pygit2.Oid(hex=id), kind)
-            path.parent.mkdir(exist_ok=True)
-            raw = b"%s %d\0" % (_WORDS[kind], len(data)) + data
-            replace_file(path, zlib.compress(raw), 0o444)
-    names = {id for id, _ in kept}
+    if packs:
+        for id, kind in kept.items():
+            path = folder / id[:2] / id[2:]
+            if not path.exists():
+                data = objects.read(pygit2.Oid(hex=id), kind)
+                path.parent.mkdir(exist_ok=True)
+                replace_file(path, zlib.compress(header_of(kind, data) + data), 0o444)
     for path in packs:
         path.unlink()
     for shard in folder.glob("[0-9a-f][0-9a-f]"):
         for path in shard.iterdir():
-            if shard.name + path.name not in names:
+            if shard.name + path.name not in kept:
                 path.unlink()
     shutil.rmtree(common / "logs", ignore_errors=True)
     for name in ("ORIG_HEAD", "FETCH_HEAD"):
@@ -181,8 +168,9 @@ def _remove_unreachable(common: Path, objects: Objects, head: pygit2.Oid) -> Non
 
 
 def _reachable(objects: Objects, head: pygit2.Oid) -> Iterator[tuple[str, ObjectType]]:
+    """Yield id and kind of every object that the head leads to."""
     seen: set[pygit2.Oid] = set()
-    for commit in objects.history(None, head)[0]:
+    for commit in objects.history(None, head).commits:
         yield str(commit.id), ObjectType.COMMIT
         waiting = [commit.tree]
         while waiting:

@@ -56,10 +56,10 @@ _REMEDIES = (
         Reason("run `git config --global --add safe.directory PATH`, or make it this user's own"),
     ),
 )
-_LITTLE = 1 << 16
-"""Bytes; a disk with less room cannot take a commit."""
+_LEAST_FREE = 1 << 16
+"""Bytes; a disk with less free room cannot take a commit."""
 
-_ANY = Reason("run `git fsck` there; if it finds nothing, try again")
+_OTHER_REMEDY = Reason("run `git fsck` there; if it finds nothing, try again")
 
 
 @contextmanager
@@ -71,17 +71,17 @@ def translate_errors(path: Path) -> Iterator[None]:
         message = str(error)
         if _is_full(path):
             message = f"No space left on device; {message}"
-        for sign, reason, remedy in _REMEDIES:
-            if sign in message:
+        for phrase, reason, remedy in _REMEDIES:
+            if phrase in message:
                 raise LedgerError(
                     "{path}: {cause} ({words})", remedy, path=path, cause=reason, words=message
                 ) from error
-        raise LedgerError("{path}: {words}", _ANY, path=path, words=message) from error
+        raise LedgerError("{path}: {words}", _OTHER_REMEDY, path=path, words=message) from error
 
 
 def _is_full(path: Path) -> bool:
-    # Git's library does not always say what kept it from writing.
+    # libgit2 does not always say that a full disk kept it from writing.
     try:
-        return shutil.disk_usage(path).free < _LITTLE
+        return shutil.disk_usage(path).free < _LEAST_FREE
     except OSError:
         return False

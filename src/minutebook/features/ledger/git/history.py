@@ -1,6 +1,6 @@
 """A ledger read back: all of it, or the commits since one, checked act by act on the way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pygit2
@@ -9,7 +9,7 @@ from minutebook.features.ledger.git.errors import translate_errors
 from minutebook.features.ledger.git.objects import Commit, Objects, common_folder
 from minutebook.features.ledger.git.proofs import is_proved, signers
 from minutebook.features.ledger.git.repository import Repository
-from minutebook.features.ledger.git.trees import Layout, decisions_in, differences, stamped
+from minutebook.features.ledger.git.trees import Layout, decisions_in, differences, with_commit_id
 from minutebook.features.ledger.lineage import Rule, Violation, violations_between
 from minutebook.record.errors import LedgerBroken, LedgerDamaged, LedgerError
 from minutebook.record.reason import Reason
@@ -17,10 +17,11 @@ from minutebook.record.records import Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Commission:
-    """The commit by which a decision came or changed: its id, its author's name and address.
+class DecisionCommit:
+    """A commit that added or changed a decision: its id, its author's name and address.
 
-    `is_ours` tells whether the store that reads proves it, `signer` is who signed it, if the person trusts that.
+    `is_ours` tells whether the reading store made it, as its proof shows; `signer` is empty unless the
+    person's Git trusts the key that signed it.
     """
 
     id: str
@@ -31,11 +32,12 @@ class Commission:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """The news of a branch: decisions as they are now, and the rules that its commits broke.
+class BranchChanges:
+    """The changes between two commits of a branch, the last of which is `head`.
 
-    `commits` counts those looked at, `removed` names the decisions that are no longer there. `came` and
-    `changed` have the commits that brought a decision, and that changed it last, by its id.
+    `decisions` are those that were added or changed, as they are at `head`; `removed` are the ids of those that
+    are gone. `violations` are the rules that a commit broke, `commits` counts the commits. By the id of a
+    decision, `added_by` has the commit that added it, `changed_by` the one that changed it last.
     """
 
     head: str | None
@@ -43,14 +45,14 @@ class News:
     removed: tuple[str, ...]
     violations: tuple[Violation, ...]
     commits: int
-    came: Mapping[str, Commission] = field(default_factory=dict)
-    changed: Mapping[str, Commission] = field(default_factory=dict)
+    added_by: Mapping[str, DecisionCommit] = field(default_factory=dict)
+    changed_by: Mapping[str, DecisionCommit] = field(default_factory=dict)
 
 
 def read_all(repository: Repository, commit: str) -> list[Decision | Violation]:
-    """Read every decision as of a commit, or why it cannot be read; without their commits.
+    """Return each decision as of a commit, or the violation that keeps it from being read.
 
-    Looks at no history: use `news` for what is to be trusted.
+    They have no commit ids, and their history is not checked: `changes_since` does both.
     """
     with translate_errors(repository.path):
         objects = repository.objects()
@@ -69,32 +71,32 @@ def damage_in(repository: Repository) -> list[LedgerDamaged]:
 
 
 def whole_id(repository: Repository, start: str) -> str | None:
-    """Return the id of the commit that begins so; None if there is none, or several."""
+    """Return the whole id of the commit with an id that begins with `start`; None if there is none, or several."""
     try:
         return str(repository.open().revparse_single(start).id)
     except (KeyError, ValueError, pygit2.GitError):
         return None
 
 
-def news(
+def changes_since(
     repository: Repository,
     since: str | None,
     until: str | None = None,
     key: bytes | None = None,
-) -> News:
-    """Return the news after a commit (None: from the beginning), up to another (None: the head).
+) -> BranchChanges:
+    """Return the changes after the commit `since` (None: from the first), up to `until` (None: the head).
 
-    `key` is that by which the store that reads proves its own commits. Each commit in between is compared with each of its parents, so the cost grows with their
-    number. Raises LedgerBroken if the earlier commit is no longer part of the branch, LedgerError
-    if the clone is shallow or cannot be read.
+    `key` is the one with which the reading store proves its own commits. Each commit is compared with
+    each of its parents, so the cost grows with their number. Raises LedgerBroken if `since` is no longer
+    part of the branch, LedgerError if the clone is shallow or cannot be read.
     """
     head = until or repository.head()
     if head is None:
         if since is not None:
             raise _rewritten(repository, since)
-        return News(None, (), (), (), 0)
+        return BranchChanges(None, (), (), (), 0)
     if head == since:
-        return News(head, (), (), (), 0)
+        return BranchChanges(head, (), (), (), 0)
     with translate_errors(repository.path):
         opened = repository.open()
         last = pygit2.Oid(hex=head)
@@ -107,23 +109,25 @@ def news(
         return _between(repository, repository.objects(opened), first, last, key)
 
 
-def _made(
-    layout: Layout, objects: Objects, commit: Commit, wrong: set[Violation]
-) -> list[dict[str, tuple[Decision | None, Decision]]]:
-    """Return for each parent of a commit the decisions that differ, before and after; add the violations to `wrong`.
+_Changes = dict[str, tuple[Decision | None, Decision]]
+"""The decisions that differ between a commit and a parent, before (None if it is new) and after, by id."""
 
-    What a merge has from one of its parents was brought by the commit before.
-    """
+
+def _changes_by_parent(
+    layout: Layout, objects: Objects, commit: Commit, violations: set[Violation]
+) -> list[_Changes]:
+    """Return a commit's changes against each of its parents; add the rules that it broke to `violations`."""
     parents = [objects.commit(parent).tree for parent in commit.parents]
     trees: list[pygit2.Oid | None] = [*parents] or [None]
-    made: list[dict[str, tuple[Decision | None, Decision]]] = []
+    by_parent = []
     for tree in trees:
-        made.append({})
+        changes: _Changes = {}
         for _, before, after in differences(layout, objects, tree, commit.tree):
-            wrong.update(_wrong(before, after))
+            violations.update(_violations_of(before, after))
             if isinstance(after, Decision):
-                made[-1][after.id] = (before if isinstance(before, Decision) else None, after)
-    return made
+                changes[after.id] = (before if isinstance(before, Decision) else None, after)
+        by_parent.append(changes)
+    return by_parent
 
 
 def _between(
@@ -132,64 +136,62 @@ def _between(
     first: pygit2.Oid | None,
     last: pygit2.Oid,
     key: bytes | None,
-) -> News:
+) -> BranchChanges:
+    """Return the changes after the commit `first` (None: all), up to `last`. Raises as `changes_since`."""
     layout = repository.layout
-    found: set[Violation] = set()
-    came: dict[str, Commission] = {}
-    changed: dict[str, Commission] = {}
-    commits, is_continued = objects.history(first, last)
-    if not is_continued:
+    violations: set[Violation] = set()
+    added_by: dict[str, DecisionCommit] = {}
+    changed_by: dict[str, DecisionCommit] = {}
+    commits, reaches_first = objects.history(first, last)
+    if not reaches_first:
         raise _rewritten(repository, str(first))
     for commit in commits:
-        made = _made(layout, objects, commit, found)
-        own = set.intersection(*(set(each) for each in made))
-        by = _commission(commit, layout.organization, [made[0][id][1] for id in own], key)
-        for id in own:
-            changed[id] = by
-            if all(each[id][0] is None for each in made):
-                came.setdefault(id, by)
+        by_parent = _changes_by_parent(layout, objects, commit, violations)
+        # A decision that a merge has from one of its parents was changed by an earlier commit.
+        changed = set.intersection(*(set(changes) for changes in by_parent))
+        written = [by_parent[0][id][1] for id in changed]
+        is_ours = key is not None and is_proved(key, layout.organization, commit.trailers, written)
+        by = DecisionCommit(str(commit.id), commit.author, is_ours, commit.is_signed)
+        for id in changed:
+            changed_by[id] = by
+            if all(changes[id][0] is None for changes in by_parent):
+                added_by.setdefault(id, by)
     earlier = None if first is None else objects.commit(first).tree
     decisions, removed = [], []
     for _, before, after in differences(layout, objects, earlier, objects.commit(last).tree):
         if isinstance(after, Decision):
-            writer = changed.get(after.id)
-            decisions.append(stamped(after, str(last) if writer is None else writer.id))
+            writer = changed_by.get(after.id)
+            decisions.append(with_commit_id(after, str(last) if writer is None else writer.id))
         elif isinstance(before, Decision):
             removed.append(before.id)
-    order = sorted(found, key=lambda each: (each.rule.name, each.ids, each.reason))
-    came, changed = _signed(repository, [came, changed])
-    return News(
-        str(last), tuple(decisions), tuple(removed), tuple(order), len(commits), came, changed
+    unproved = {
+        each.id
+        for each in (*added_by.values(), *changed_by.values())
+        if each.is_signed and not each.is_ours
+    }
+    signer = signers(common_folder(repository.open()) / "objects", unproved)
+    return BranchChanges(
+        str(last),
+        tuple(decisions),
+        tuple(removed),
+        tuple(sorted(violations, key=lambda each: (each.rule.name, each.ids, each.reason))),
+        len(commits),
+        _with_signers(added_by, signer),
+        _with_signers(changed_by, signer),
     )
 
 
-def _commission(
-    commit: Commit, organization: str, written: Sequence[Decision], key: bytes | None
-) -> Commission:
-    is_ours = key is not None and is_proved(key, organization, commit.trailers, written)
-    return Commission(str(commit.id), commit.author, is_ours, commit.is_signed)
+def _with_signers(
+    by_decision: Mapping[str, DecisionCommit], signer: Mapping[str, str]
+) -> dict[str, DecisionCommit]:
+    """Return the commits with their signers; `signer` has a signer's name by the id of a commit."""
+    return {id: replace(each, signer=signer.get(each.id, "")) for id, each in by_decision.items()}
 
 
-def _signed(
-    repository: Repository, brought: Sequence[dict[str, Commission]]
-) -> list[dict[str, Commission]]:
-    """Note the signers of the commits that the store does not prove."""
-    asked = {
-        each.id
-        for by_id in brought
-        for each in by_id.values()
-        if each.is_signed and not each.is_ours
-    }
-    who = signers(common_folder(repository.open()) / "objects", asked)
-    return [
-        {id: replace(each, signer=who.get(each.id, "")) for id, each in by_id.items()}
-        for by_id in brought
-    ]
-
-
-def _wrong(
+def _violations_of(
     before: Decision | Violation | None, after: Decision | Violation | None
 ) -> list[Violation]:
+    """Return the rules that a commit broke at one path; None where the path has no file."""
     if isinstance(after, Violation):
         return [after]
     if isinstance(before, Violation):

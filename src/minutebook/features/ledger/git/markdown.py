@@ -71,8 +71,8 @@ def shard(decision: Decision) -> str:
     return hashlib.blake2b(decision.target.encode(), digest_size=1).hexdigest()
 
 
-def written(decision: Decision) -> bytes:
-    """Write a decision as a file; organization and commit are not in it.
+def render(decision: Decision) -> bytes:
+    """Return the content of a decision's file; organization and commit are not in it.
 
     Raises InvalidInput if a field cannot be written.
     """
@@ -95,7 +95,7 @@ def written(decision: Decision) -> bytes:
     return f"---\n{head}---\n\n{_body(decision)}".encode()
 
 
-def read(organization: str, data: bytes) -> Decision:
+def parse(organization: str, data: bytes) -> Decision:
     """Return the decision that a file holds. Raises NotADecision if it holds none."""
     try:
         text = data.decode()
@@ -105,7 +105,7 @@ def read(organization: str, data: bytes) -> Decision:
     head, fence, body = rest.partition("\n---\n")
     if opening != "---" or not fence:
         raise NotADecision("it has no front matter")
-    front = _front(head)
+    front = _parse_front_matter(head)
     sections = _sections(body)
     if _RATIONALE not in sections:
         raise NotADecision(f"it has no section {_RATIONALE!r}")
@@ -163,7 +163,7 @@ def _check_depth(head: str) -> None:
             depth -= 1
 
 
-def _front(head: str) -> dict[str, Any]:
+def _parse_front_matter(head: str) -> dict[str, Any]:
     try:
         _check_depth(head)
         # A safe loader, chosen above.
@@ -172,13 +172,11 @@ def _front(head: str) -> dict[str, Any]:
         raise NotADecision(f"its front matter is no YAML: {error}") from None
     if not isinstance(front, dict):
         raise NotADecision("its front matter is no table")
-    if strange := sorted(map(str, front.keys() - _TEXTS - _LISTS - _OPTIONS)):
-        raise NotADecision(f"its front matter has the unknown field {strange[0]!r}")
-    for name in sorted(_TEXTS):
+    unknown = sorted(map(str, front.keys() - _TEXTS - _LISTS - _OPTIONS))
+    if unknown:
+        raise NotADecision(f"its front matter has the unknown field {unknown[0]!r}")
+    for name in [*sorted(_TEXTS), *sorted(_OPTIONS & front.keys())]:
         if not isinstance(front.get(name), str):
-            raise NotADecision(f"{name} must be a text")
-    for name in sorted(_OPTIONS & front.keys()):
-        if not isinstance(front[name], str):
             raise NotADecision(f"{name} must be a text")
     for name in sorted(_LISTS & front.keys()):
         ids = front[name]
@@ -190,7 +188,7 @@ def _front(head: str) -> dict[str, Any]:
 
 
 def _sections(body: str) -> dict[str, str]:
-    """Split the body at our headings; a section is the text between them, without the blank lines at its ends."""
+    """Split the body at our headings; return the text of each section by its heading, without the blank lines around it."""
     lines = body.split("\n")
     indices = [index for index, line in enumerate(lines) if line in _HEADINGS]
     ends = [*indices[1:], len(lines)]
@@ -201,6 +199,7 @@ def _sections(body: str) -> dict[str, str]:
 
 
 def _items(section: str | None) -> tuple[str, ...]:
+    """Return the items of a Markdown list. Raises NotADecision if a line is part of no item."""
     if section is None:
         return ()
     items: list[list[str]] = []

@@ -24,19 +24,17 @@ from minutebook.record.errors import LedgerDamaged
 from minutebook.record.reason import Reason
 
 _KINDS = {
-    b"commit": ObjectType.COMMIT,
-    b"tree": ObjectType.TREE,
-    b"blob": ObjectType.BLOB,
-    b"tag": ObjectType.TAG,
+    kind.name.lower().encode(): kind
+    for kind in (ObjectType.COMMIT, ObjectType.TREE, ObjectType.BLOB, ObjectType.TAG)
 }
 LARGEST = 64 * 2**20
 """Bytes of an object that is read: a file of a megabyte may unpack to a thousand."""
 
 _TREES_KEPT = 64
-"""Parsed trees that are kept: those of a commit and its parents are asked for again at once."""
+"""Parsed trees that are kept in memory: those of a commit and its parents are asked for again at once."""
 
 TRAILERS = ("Act", "Proof")
-"""What a commit says of the act that made it: its id, and by which the store that acted knows it again."""
+"""The trailers of a commit by an act of ours: the act's id, and the proof by which the store knows its own commit."""
 
 _WHOLE_TREE = re.compile(rb"(?:[0-7]+ [^\0]+\0.{20})*", re.DOTALL)
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
@@ -44,7 +42,7 @@ _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The used parts of a commit; `at` is the committer's time in seconds, `author` the author's name and address."""
+    """The parts of a commit that we use; `at` is the committer's time in Unix seconds, `author` a name and address."""
 
     id: pygit2.Oid
     tree: pygit2.Oid
@@ -53,7 +51,7 @@ class Commit:
     author: str
     is_signed: bool
     trailers: Mapping[str, str]
-    """The last paragraph's lines of the form `Name: text`, the names that acts of ours have."""
+    """The lines `Name: text` of the message's last paragraph whose names are in TRAILERS, by name."""
 
 
 class TreeEntry(NamedTuple):
@@ -79,12 +77,20 @@ class TreeEntry(NamedTuple):
 
 
 Tree = Mapping[str, TreeEntry]
+"""The entries of a folder by name."""
+
+
+class Ancestry(NamedTuple):
+    """The commits that a commit adds to another, and whether it descends from that (True if none was given)."""
+
+    commits: list[Commit]
+    reaches_first: bool
 
 
 class Objects:
-    """Reads the objects of an open repository.
+    """Reads the objects of an open repository; each method raises LedgerDamaged if an object is missing or damaged.
 
-    Raises LedgerDamaged if an object is missing or damaged.
+    `path` names the ledger, and `remedy` says what to do, in these errors.
     """
 
     def __init__(self, repository: pygit2.Repository, path: Path, remedy: Reason) -> None:
@@ -104,7 +110,7 @@ class Objects:
         return _shallow(self._common)
 
     def commit(self, id: pygit2.Oid) -> Commit:
-        """Read a commit; one with parents that a shallow clone left out has none."""
+        """Read a commit; without parents if a shallow clone left these out."""
         data = self.read(id, ObjectType.COMMIT)
         tree, parents, at, author, is_signed = None, [], 0, "", False
         head, _, message = data.partition(b"\n\n")
@@ -125,8 +131,8 @@ class Objects:
             raise self._damaged(id, "is no whole commit ({error})", error=error) from error
         if tree is None:
             raise self._damaged(id, "is a commit without a tree")
-        above = () if id in self._shallow else tuple(parents)
-        return Commit(id, tree, above, at, author, is_signed, _trailers(message))
+        present = () if id in self._shallow else tuple(parents)
+        return Commit(id, tree, present, at, author, is_signed, _trailers(message))
 
     def tree(self, id: pygit2.Oid) -> Tree:
         """Read a tree: its entries by name."""
@@ -159,27 +165,27 @@ class Objects:
             found = self._find(id)
         if found is None:
             raise self._damaged(id, "is missing")
-        if found[0] != kind:
-            there, wanted_kind = found[0].name.lower(), kind.name.lower()
-            raise self._damaged(
-                id, "is a {there} where a {wanted} belongs", there=there, wanted=wanted_kind
-            )
-        return found[1]
+        found_kind, content = found
+        if found_kind != kind:
+            there, wanted = found_kind.name.lower(), kind.name.lower()
+            reason = "is a {there} where a {wanted} belongs"
+            raise self._damaged(id, reason, there=there, wanted=wanted)
+        return content
 
-    def history(self, first: pygit2.Oid | None, last: pygit2.Oid) -> tuple[list[Commit], bool]:
-        """Return the ancestors of `last` that are none of `first`, parents before children.
+    def history(self, first: pygit2.Oid | None, last: pygit2.Oid) -> Ancestry:
+        """Return `last` and its ancestors without `first` and its ancestors, parents before children.
 
-        Also tells whether `first` (if given) is an ancestor of `last`. If a clock was wrong, some
-        ancestors of `first` may be among them.
+        If a clock was wrong, some ancestors of `first` may be among them.
         """
         walk = _Walk(self, first)
         walk.show(last)
         while walk.is_open:
             walk.step()
-        return list(_parents_first(walk.found, last)), first in (None, last) or walk.met
+        reaches_first = first in (None, last) or walk.reached_hidden
+        return Ancestry(list(_parents_first(walk.found, last)), reaches_first)
 
     def damage(self, last: pygit2.Oid, folder: str) -> Iterator[LedgerDamaged]:
-        """Find every damaged commit, and every damaged tree and file below a folder, since the beginning."""
+        """Yield an error for each damaged commit from `last` back to the first, and each damaged tree and file in `folder`."""
         seen = {last}
         waiting = [last]
         while waiting:
@@ -209,7 +215,9 @@ class Objects:
                 yield error
                 continue
             name, _, rest = folder.partition("/")
-            for entry in [tree[name]] if name in tree else [] if name else tree.values():
+            # On the way to the folder only the entry that leads there is followed.
+            entries = list(tree.values()) if not name else [tree[name]] if name in tree else []
+            for entry in entries:
                 if entry.is_tree:
                     waiting.append((entry.id, rest))
                 elif entry.is_blob and not name and entry.id not in seen:
@@ -220,13 +228,14 @@ class Objects:
                         yield error
 
     def _find(self, id: pygit2.Oid) -> tuple[ObjectType, bytes] | None:
+        """Return kind and content of a loose or packed object; None if there is none. Raises LedgerDamaged."""
         damage: LedgerDamaged | None = None
         name = str(id)
         for folder in self._folders:
             file = f"{folder}/{name[:2]}/{name[2:]}"
             try:
                 with open(file, "rb") as opened:  # noqa: PTH123  (read thousands of times)
-                    return _inflated(opened.read(), name)
+                    return _inflate(opened.read(), name)
             except FileNotFoundError:
                 continue
             except (ValueError, zlib.error) as error:
@@ -246,8 +255,9 @@ class Objects:
                     error=error,
                 )
                 continue
-            if _digest(ObjectType(kind), data) == name:
-                return ObjectType(kind), data
+            found_kind = ObjectType(kind)
+            if _digest(header_of(found_kind, data) + data) == name:
+                return found_kind, data
             damage = damage or self._damaged(
                 id,
                 "is damaged, in a pack in {folder}: {other}",
@@ -281,7 +291,7 @@ def _trailers(message: bytes) -> Mapping[str, str]:
 
 
 def packed(pack: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield id and content of every object that the pack's repository holds; none if it cannot be read."""
+    """Yield id and content of every object in the repository that a pack file belongs to; none if it cannot be read."""
     objects = pack.parent.parent
     try:
         odb = pygit2.Odb(str(objects))
@@ -299,8 +309,8 @@ def common_folder(repository: pygit2.Repository) -> Path:
     return control
 
 
-def _inflated(raw: bytes, name: str) -> tuple[ObjectType, bytes]:
-    """Inflate a loose object. Raises ValueError or zlib.error if it is not the one of that name."""
+def _inflate(raw: bytes, name: str) -> tuple[ObjectType, bytes]:
+    """Return kind and content of a loose object. Raises ValueError or zlib.error if it is not the one of that name."""
     if not raw:
         raise ValueError("the file is empty")
     stream = zlib.decompressobj()
@@ -311,7 +321,7 @@ def _inflated(raw: bytes, name: str) -> tuple[ObjectType, bytes]:
         raise ValueError("the file ends too early")
     if stream.unused_data:
         raise ValueError("something stands behind its end")
-    if hashlib.sha1(data, usedforsecurity=False).hexdigest() != name:
+    if _digest(data) != name:
         raise ValueError(_OTHER)
     head, _, content = data.partition(b"\0")
     kind = _KINDS.get(head.partition(b" ")[0])
@@ -320,10 +330,13 @@ def _inflated(raw: bytes, name: str) -> tuple[ObjectType, bytes]:
     return kind, content
 
 
-def _digest(kind: ObjectType, data: bytes) -> str:
-    word = next(word for word, each in _KINDS.items() if each is kind)
-    head = b"%s %d\0" % (word, len(data))
-    return hashlib.sha1(head + data, usedforsecurity=False).hexdigest()
+def header_of(kind: ObjectType, content: bytes) -> bytes:
+    """Return the header that Git puts before the content of an object: its kind and length."""
+    return b"%s %d\0" % (kind.name.lower().encode(), len(content))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def _object_folders(folder: Path) -> list[Path]:
@@ -343,6 +356,7 @@ def _object_folders(folder: Path) -> list[Path]:
 
 
 def _shallow(common: Path) -> frozenset[pygit2.Oid]:
+    """Return the commits without parents in a shallow clone, which left these out."""
     try:
         text = (common / "shallow").read_text(encoding="ascii")
         return frozenset(pygit2.Oid(hex=line) for line in text.split())
@@ -351,17 +365,21 @@ def _shallow(common: Path) -> frozenset[pygit2.Oid]:
 
 
 class _Walk:
-    """Commits, newest first: those that lead to a hidden one are hidden; `met` once it is reached."""
+    """Visits commits, newest first, and leaves out the `hidden` one with all its ancestors.
+
+    `found` has the others that were visited; `reached_hidden` tells whether one of them descends from it.
+    """
 
     def __init__(self, objects: Objects, hidden: pygit2.Oid | None) -> None:
         self.found: dict[pygit2.Oid, Commit] = {}
-        self.met = False
+        self.reached_hidden = False
         self._objects = objects
         self._first = hidden
         self._hidden: set[pygit2.Oid] = set()
         self._shown: set[pygit2.Oid] = set()
         self._waiting: list[tuple[int, str, Commit]] = []
         self._in_line: set[pygit2.Oid] = set()
+        # How many of the waiting commits are shown, and the time of the oldest commit found.
         self._open = 0
         self._oldest = 0
         if hidden is not None:
@@ -376,7 +394,7 @@ class _Walk:
 
     def show(self, id: pygit2.Oid) -> None:
         """Queue a commit to be visited."""
-        self.met = self.met or id == self._first
+        self.reached_hidden = self.reached_hidden or id == self._first
         if id not in self._shown and id not in self._hidden:
             self._shown.add(id)
             self._open += 1
@@ -416,8 +434,8 @@ def _parents_first(found: Mapping[pygit2.Oid, Commit], last: pygit2.Oid) -> Iter
     done: set[pygit2.Oid] = set()
     steps = [(last, False)]
     while steps:
-        id, is_left = steps.pop()
-        if is_left:
+        id, are_parents_done = steps.pop()
+        if are_parents_done:
             yield found[id]
         elif id in found and id not in done:
             done.add(id)

@@ -24,7 +24,7 @@ def proof_of(key: bytes, organization: str, act: str, written: Iterable[Decision
 
     It covers no parent and no path, so it holds after a rebase.
     """
-    files = sorted(hashlib.sha256(markdown.written(each)).hexdigest() for each in written)
+    files = sorted(hashlib.sha256(markdown.render(each)).hexdigest() for each in written)
     return hmac.digest(key, json.dumps([organization, act, files]).encode(), "sha256").hex()
 
 

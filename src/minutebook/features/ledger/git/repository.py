@@ -28,16 +28,16 @@ _REMEDY_SHARED = Reason(
 
 
 class CommitRight(Protocol):
-    """The right to commit, which may be lost to another server meanwhile."""
+    """The right to commit, which another server may take over meanwhile."""
 
     def check(self) -> None:
         """Raise an error if it was lost; else it stays until the transaction ends."""
 
 
-Alone = Callable[[], AbstractContextManager[CommitRight | None]]
-"""Keeps all other processes of ours from committing to a repository meanwhile.
+CommitLock = Callable[[], AbstractContextManager[CommitRight | None]]
+"""Holds the lock that our processes take before they commit to a repository.
 
-Gives None where another had it for too long.
+The context is None if another process held the lock for too long.
 """
 
 
@@ -52,7 +52,7 @@ class Repository:
         self,
         path: Path,
         layout: Layout,
-        alone: Alone,
+        commit_lock: CommitLock,
         *,
         is_managed: bool,
         durability: Durability,
@@ -61,18 +61,18 @@ class Repository:
         self.path = path
         self.layout = layout
         self.is_managed = is_managed
-        self.alone = alone
+        self.commit_lock = commit_lock
         self.wait = wait
         """Seconds for which an act waits for locks of other Git commands."""
         self._durability = durability
 
     @classmethod
     def managed(
-        cls, path: Path, organization: str, alone: Alone, durability: Durability = "full"
+        cls, path: Path, organization: str, commit_lock: CommitLock, durability: Durability = "full"
     ) -> "Repository":
         """Keep a ledger in a repository of its own, without a work tree, made by the first act."""
         layout = Layout(organization, "", shards=True)
-        return cls(path, layout, alone, is_managed=True, durability=durability)
+        return cls(path, layout, commit_lock, is_managed=True, durability=durability)
 
     @classmethod
     def external(
@@ -80,17 +80,17 @@ class Repository:
         path: Path,
         folder: str,
         organization: str,
-        alone: Alone,
+        commit_lock: CommitLock,
         durability: Durability = "full",
     ) -> "Repository":
         """Keep a ledger in a folder of a person's repository, on the branch that is checked out."""
         layout = Layout(organization, folder.strip("/"), shards=False)
-        return cls(path, layout, alone, is_managed=False, durability=durability)
+        return cls(path, layout, commit_lock, is_managed=False, durability=durability)
 
     def open(self) -> pygit2.Repository:
         """Open the repository. Raises LedgerError if there is none, or it cannot be read."""
         with translate_errors(self.path):
-            # Of the whole process, as the setting behind it is.
+            # libgit2 has this setting once for the whole process.
             pygit2.settings.enable_fsync_gitdir(self._durability == "full")
             if self.is_managed and not self.path.exists():
                 self._make()

@@ -21,7 +21,7 @@ DEEPEST = 64
 
 
 class _Folders:
-    """Counts the folders that are entered: a few small trees that name one another are billions of paths."""
+    """Counts the folders that a reading enters: a few small trees can hold one another in billions of paths."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -40,9 +40,9 @@ class _Folders:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where in a repository the files of decisions lie, and for which organization.
+    """Where in a repository the files of an organization's decisions lie.
 
-    With `shards`, 256 folders share them, so that the trees that a commit writes stay small.
+    With `shards` they are spread over 256 folders, so that the trees that a commit writes stay small.
     """
 
     organization: str
@@ -57,9 +57,9 @@ class Layout:
         return "/".join([*parts, markdown.file_name(decision)])
 
     def read(self, path: str, data: bytes) -> Decision | Violation:
-        """Read a file, or tell why it holds no decision that belongs there."""
+        """Return the decision in a file, or the violation if it holds none or one that belongs elsewhere."""
         try:
-            decision = markdown.read(self.organization, data)
+            decision = markdown.parse(self.organization, data)
         except markdown.NotADecision as error:
             return Violation(Rule.READABLE, (path,), Reason(str(error)))
         if (belongs := self.path(decision)) != path:
@@ -79,20 +79,19 @@ def with_files(
     tree: pygit2.Oid | None,
     files: Mapping[str, pygit2.Oid],
 ) -> pygit2.Oid:
-    """Write a tree with these files, by path, beside the entries of another tree; return its id.
+    """Write a copy of a tree (None: an empty one) with these files added, blob ids by path; return its id.
 
     Raises LedgerError if a file stands where a folder is needed.
     """
-    here = {path: blob for path, blob in files.items() if "/" not in path}
     below: dict[str, dict[str, pygit2.Oid]] = {}
-    for path, blob in files.items():
-        folder, slash, rest = path.partition("/")
-        if slash:
-            below.setdefault(folder, {})[rest] = blob
     entries: Tree = {} if tree is None else objects.tree(tree)
     builder = repository.TreeBuilder() if tree is None else repository.TreeBuilder(tree)
-    for name, blob in here.items():
-        builder.insert(name, blob, FileMode.BLOB)
+    for path, blob in files.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(name, {})[rest] = blob
+        else:
+            builder.insert(name, blob, FileMode.BLOB)
     for name, rest_of_files in below.items():
         inner = entries.get(name)
         if inner is not None and not inner.is_tree:
@@ -128,7 +127,7 @@ def folder_at(objects: Objects, tree: pygit2.Oid, folder: str) -> pygit2.Oid | N
 def decisions_in(
     layout: Layout, objects: Objects, tree: pygit2.Oid
 ) -> Iterator[tuple[str, Decision | Violation]]:
-    """Read every decision that a tree holds, by path."""
+    """Yield path and decision, or the violation that keeps it from being read, of each decision's file in a tree."""
     if (top := folder_at(objects, tree, layout.folder)) is not None:
         prefix = f"{layout.folder}/" if layout.folder else ""
         yield from _read_below(layout, objects, top, prefix, _Folders())
@@ -141,12 +140,13 @@ def differences(
     prefix = f"{layout.folder}/" if layout.folder else ""
     old = None if before is None else folder_at(objects, before, layout.folder)
     new = folder_at(objects, after, layout.folder)
-    for path, one, other in _changed(objects, old, new, prefix, _Folders()):
-        yield path, _read_blob(layout, objects, path, one), _read_blob(layout, objects, path, other)
+    for path, *blobs in _changed_files(objects, old, new, prefix, _Folders()):
+        one, other = (None if id is None else layout.read(path, objects.blob(id)) for id in blobs)
+        yield path, one, other
 
 
-def stamped(decision: Decision, commit: pygit2.Oid | str) -> Decision:
-    """Return the decision with the id of the commit that last wrote it."""
+def with_commit_id(decision: Decision, commit: pygit2.Oid | str) -> Decision:
+    """Return the decision with `commit` set as the one that last wrote it."""
     return replace(decision, commit_id=str(commit))
 
 
@@ -162,14 +162,15 @@ def _read_below(
             yield path, layout.read(path, objects.blob(entry.id))
 
 
-def _changed(
+def _changed_files(
     objects: Objects,
     before: pygit2.Oid | None,
     after: pygit2.Oid | None,
     prefix: str,
     folders: _Folders,
 ) -> Iterator[tuple[str, pygit2.Oid | None, pygit2.Oid | None]]:
-    # Not Git's own diff: it takes a time that grows with both trees, not with what differs.
+    """Yield path, blob before and blob after for each decision's file that differs between two trees."""
+    # Git's own diff takes a time that grows with both trees, not with what differs.
     if before == after:
         return
     folders.enter(prefix)
@@ -180,7 +181,7 @@ def _changed(
         if one == other:
             continue
         path = f"{prefix}{name}"
-        yield from _changed(objects, _as_tree(one), _as_tree(other), f"{path}/", folders)
+        yield from _changed_files(objects, _as_tree(one), _as_tree(other), f"{path}/", folders)
         if markdown.is_file_name(name):
             yield path, _as_blob(one), _as_blob(other)
 
@@ -191,9 +192,3 @@ def _as_tree(entry: TreeEntry | None) -> pygit2.Oid | None:
 
 def _as_blob(entry: TreeEntry | None) -> pygit2.Oid | None:
     return entry.id if entry is not None and entry.is_blob else None
-
-
-def _read_blob(
-    layout: Layout, objects: Objects, path: str, blob: pygit2.Oid | None
-) -> Decision | Violation | None:
-    return None if blob is None else layout.read(path, objects.blob(blob))

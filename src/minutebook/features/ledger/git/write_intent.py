@@ -1,4 +1,4 @@
-"""The remaining steps of a commit under way, on disk, so that the next one finds the remains of a kill."""
+"""A file beside the repository that names the commit under way, so that the next act can finish it after a kill."""
 
 import json
 from contextlib import suppress
@@ -17,7 +17,7 @@ class PendingWrite:
     branch: str
     files: dict[str, str]
 
-    def put(self, folder: Path) -> Path:
+    def write(self, folder: Path) -> Path:
         """Write it to a folder atomically; return the file.
 
         Nothing waits for the disk: after a power cut the branch is whole without it.
@@ -29,7 +29,7 @@ class PendingWrite:
         return path
 
 
-def left_in(folder: Path) -> PendingWrite | None:
+def read(folder: Path) -> PendingWrite | None:
     """Return the intent that an interrupted commit left in a folder, or None.
 
     None also if a power cut took its content: the branch is whole all the same.
@@ -40,8 +40,8 @@ def left_in(folder: Path) -> PendingWrite | None:
         return None
 
 
-def settle(folder: Path) -> None:
-    """Forget it: everything is done, or nothing was."""
+def remove(folder: Path) -> None:
+    """Remove the file: every step of the commit is done, or every one was undone."""
     for name in (f"{NAME}.new", NAME):
         with suppress(FileNotFoundError):
             (folder / name).unlink()

@@ -19,7 +19,7 @@ from minutebook.features.ledger.git.errors import translate_errors
 from minutebook.features.ledger.git.objects import Objects, common_folder
 from minutebook.features.ledger.git.proofs import proof_of
 from minutebook.features.ledger.git.repository import CommitRight, Repository, branch_of, tip_of
-from minutebook.features.ledger.git.trees import blob_at, stamped, with_files
+from minutebook.features.ledger.git.trees import blob_at, with_commit_id, with_files
 from minutebook.features.ledger.lineage import Violation, violations_between
 from minutebook.record.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.record.origin import Origin, tidied
@@ -40,12 +40,13 @@ T = TypeVar("T")
 class LedgerAct:
     """The act of one commit: its author and time, and the decisions as they are after it.
 
-    `by_owner` is an act of the person at this machine whom nobody named: in their own repository, they
-    are who Git is configured for. `origin` is what the client told of itself, if known.
+    `summary` becomes the commit's subject. `by_owner`: the person at this machine acts under no other name,
+    so in their own repository the author is the one that Git is configured for. `origin` is what the
+    client told of itself, if known.
     """
 
     id: str
-    what: str
+    summary: str
     author: str
     authorship: Authorship
     at: datetime
@@ -53,35 +54,35 @@ class LedgerAct:
     by_owner: bool = False
     origin: Origin | None = None
     key: bytes | None = None
-    """By which the store that acts knows the commit again; None: it does not."""
+    """With which the acting store proves that the commit is its own; None: it adds no proof."""
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A commit that is the branch's head, and its act's decisions stamped with it."""
+    """A commit that is the branch's head, and its act's decisions with its id."""
 
     id: str
     decisions: tuple[Decision, ...]
 
 
 @contextmanager
-def writing(ledger: Repository) -> Iterator["Writer"]:
-    """Keep other processes of ours from committing meanwhile; recover an act that a kill cut short.
+def locked_writer(ledger: Repository) -> Iterator["Writer"]:
+    """Hold the ledger's lock against our other processes; first recover an act that a kill cut short.
 
     It waits, so call it outside of any transaction. Raises LedgerBusy if another process keeps the
     ledger for too long, LedgerError if the ledger cannot be read or written.
     """
-    with ledger.alone() as held:
-        if held is None:
+    with ledger.commit_lock() as right:
+        if right is None:
             raise LedgerBusy("{path}: another process keeps writing", "try again", path=ledger.path)
-        writer = Writer(ledger, held)
+        writer = Writer(ledger, right)
         writer.recover()
         yield writer
 
 
 def recover(ledger: Repository) -> None:
     """Finish a commit that a kill cut short, unless another process is at work; call it at start."""
-    with suppress(LedgerBusy), writing(ledger):
+    with suppress(LedgerBusy), locked_writer(ledger):
         pass
 
 
@@ -90,25 +91,25 @@ class _OutcomeUnknown(Exception):
 
 
 class Writer:
-    """The holder of the ledger's lock; people and their Git may commit all the same."""
+    """Commits to a ledger while its lock is held; people and their Git may commit all the same."""
 
-    def __init__(self, ledger: Repository, held: CommitRight) -> None:
+    def __init__(self, ledger: Repository, right: CommitRight) -> None:
         self._ledger = ledger
-        self._right = held
+        self._right = right
         self._path = ledger.path
         self._deadline = time.monotonic() + ledger.wait
         self._opened: pygit2.Repository | None = None
         self.head: str | None = None
-        """The commit that the branch ended with when it was looked at last."""
+        """The branch's last commit as `refresh_head` saw it."""
 
     def repeat(self, attempt: Callable[[], T]) -> T:
-        """Look at the ledger, then run an attempt that may `commit`; repeat it if it raises LedgerBusy.
+        """Refresh the head, then run an attempt that may `commit`; repeat both if it raises LedgerBusy.
 
         All waiting is done between two attempts, so that an attempt may be a transaction. Other
         errors of an attempt pass through. Raises LedgerBusy if the wait is over.
         """
         while True:
-            self.look()
+            self.refresh_head()
             try:
                 return attempt()
             except LedgerBusy:
@@ -116,8 +117,8 @@ class Writer:
                     raise
             time.sleep(_POLL_SECONDS)
 
-    def look(self) -> str | None:
-        """Return the head of the branch, once no other Git command holds a lock."""
+    def refresh_head(self) -> str | None:
+        """Wait until no other Git command holds a lock, then set `head` to the branch's last commit and return it."""
         if not self._ledger.is_there:
             self.head = None
             return None
@@ -134,10 +135,10 @@ class Writer:
         return self.head
 
     def commit(self, act: LedgerAct) -> Committed:
-        """Commit an act on top of the head that was looked at, without waiting.
+        """Commit an act on top of `head`, without waiting.
 
         Raises LedgerBusy, with nothing changed, if the branch has moved or is locked, LedgerError
-        if the ledger cannot be written, what `Held.check` does if the right to commit was lost.
+        if the ledger cannot be written, what `CommitRight.check` does if the right to commit was lost.
         """
         self._right.check()
         with translate_errors(self._path):
@@ -146,7 +147,7 @@ class Writer:
             tip = None if self.head is None else pygit2.Oid(hex=self.head)
             commit = self._commit(repository, branch, tip, act)
         return Committed(
-            str(commit), tuple(stamped(decision, commit) for decision in act.decisions)
+            str(commit), tuple(with_commit_id(decision, commit) for decision in act.decisions)
         )
 
     def recover(self) -> None:
@@ -156,23 +157,27 @@ class Writer:
         with translate_errors(self._path):
             repository = self._repository()
             control = Path(repository.path)
-            left = write_intent.left_in(control)
-            if left is None:
-                # A kill may have come while what is pending was written.
-                write_intent.settle(control)
+            pending = write_intent.read(control)
+            if pending is None:
+                # A kill may have come while the file was written.
+                write_intent.remove(control)
                 return
-            tip = tip_of(repository, left.branch)
-            commit = pygit2.Oid(hex=left.commit)
-            landed = tip is not None and commit in repository and self._leads_to(tip, commit)
+            tip = tip_of(repository, pending.branch)
+            commit = pygit2.Oid(hex=pending.commit)
+            is_on_branch = (
+                tip is not None
+                and commit in repository
+                and self._objects().history(commit, tip).reaches_first
+            )
             checkout = self._checkout(repository)
             if checkout is not None:
                 mark = control / write_intent.NAME
-                if landed:
-                    checkout.finish(mark, left.files)
+                if is_on_branch:
+                    checkout.finish(mark, pending.files)
                 else:
-                    checkout.abandon(mark, left.files)
-            self._drop_lock(_lock_of(repository, left.branch))
-            write_intent.settle(control)
+                    checkout.abandon(mark, pending.files)
+            self._drop_lock(_lock_of(repository, pending.branch))
+            write_intent.remove(control)
 
     def _repository(self) -> pygit2.Repository:
         if self._opened is None:
@@ -180,20 +185,18 @@ class Writer:
         return self._opened
 
     def _objects(self) -> Objects:
-        # New each time: what is packed meanwhile is found.
+        # New each time, so that objects packed meanwhile are found.
         return self._ledger.objects(self._repository())
 
-    def _leads_to(self, tip: pygit2.Oid, commit: pygit2.Oid) -> bool:
-        return self._objects().history(commit, tip)[1]
-
     def _busy(self, repository: pygit2.Repository, branch: str) -> LedgerBusy | None:
+        """Return the error for a lock that another Git command holds; None if there is none."""
         checkout = self._checkout(repository)
         if checkout is not None and checkout.lock.exists():
             return checkout.busy
         lock = _lock_of(repository, branch)
-        return self._held(lock) if lock.exists() else None
+        return self._branch_locked(lock) if lock.exists() else None
 
-    def _held(self, lock: Path) -> LedgerBusy:
+    def _branch_locked(self, lock: Path) -> LedgerBusy:
         return LedgerBusy(
             "{path}: another Git command holds the branch ({lock})",
             "wait for it to end; if none is running, remove that file",
@@ -209,13 +212,14 @@ class Writer:
     def _commit(
         self, repository: pygit2.Repository, branch: str, tip: pygit2.Oid | None, act: LedgerAct
     ) -> pygit2.Oid:
+        """Write files, tree and commit of an act, then move the branch and the work tree; return the commit."""
         objects = self._objects()
         tree = None if tip is None else objects.commit(tip).tree
-        written = self._written(objects, tree, act)
-        contents = {path: markdown.written(each) for path, each in written.items()}
+        written = self._decisions_to_write(objects, tree, act)
+        contents = {path: markdown.render(each) for path, each in written.items()}
         files = {path: repository.create_blob(data) for path, data in contents.items()}
         for blob in files.values():
-            # Where a damaged file of that name was there already, Git leaves it as it is.
+            # If a damaged file of that name was there already, Git leaves it as it is.
             objects.blob(blob)
         top = with_files(repository, objects, tree, files)
         message = _message(act, self._ledger.layout.organization, written.values())
@@ -224,15 +228,14 @@ class Writer:
         control = Path(repository.path)
         checkout = self._checkout(repository)
         names = {path: str(blob) for path, blob in files.items()}
-        mark = write_intent.PendingWrite(commit=str(commit), branch=branch, files=names).put(
-            control
-        )
+        pending = write_intent.PendingWrite(commit=str(commit), branch=branch, files=names)
+        mark = pending.write(control)
         try:
             if checkout is not None:
                 checkout.prepare(mark, {path: (files[path], contents[path]) for path in files})
-            self._swap(repository, branch, tip, commit)
+            self._move_branch(repository, branch, tip, commit)
         except _OutcomeUnknown as error:
-            # What is pending stays: the next act, or the next start, sees what became of it.
+            # The pending write stays: the next act, or the next start, sees what became of it.
             raise LedgerError(
                 "{path}: it cannot be told whether commit {commit} is in Git ({error})",
                 "ask for the decision before you try again",
@@ -243,14 +246,14 @@ class Writer:
         except BaseException:
             if checkout is not None:
                 checkout.abandon(mark, files)
-            write_intent.settle(control)
+            write_intent.remove(control)
             raise
         try:
             if checkout is not None:
                 checkout.finish(mark, files)
-            write_intent.settle(control)
+            write_intent.remove(control)
         except OSError as error:
-            # It is on the record; what is pending is done by the next act, or at start.
+            # The decision is on the record; the next act, or the next start, does the rest.
             log.warning("%s: commit %s is not tidied up yet: %s", self._path, commit, error)
         return commit
 
@@ -271,10 +274,10 @@ class Writer:
         parents = [] if tip is None else [tip]
         return repository.create_commit(None, author, committer, message, tree, parents)
 
-    def _written(
+    def _decisions_to_write(
         self, objects: Objects, tree: pygit2.Oid | None, act: LedgerAct
     ) -> Mapping[str, Decision]:
-        """Return the decisions that an act writes, by path: with successors that Git knows and the act does not."""
+        """Return the decisions that an act writes, by path, each merged with the one that the tree has there."""
         written = {}
         for decision in act.decisions:
             layout = self._ledger.layout
@@ -282,7 +285,7 @@ class Writer:
             path = layout.path(decision)
             earlier = blob_at(objects, tree, path)
             if earlier is not None:
-                decision = _following(layout.read(path, earlier), decision)
+                decision = _merged(layout.read(path, earlier), decision)
             written[path] = decision
         return written
 
@@ -298,14 +301,14 @@ class Writer:
             ) from error
         return _signature(configured.name, configured.email, at)
 
-    def _swap(
+    def _move_branch(
         self,
         repository: pygit2.Repository,
         branch: str,
         tip: pygit2.Oid | None,
         commit: pygit2.Oid,
     ) -> None:
-        """Move the branch from one commit to another.
+        """Move the branch from `tip` to `commit`.
 
         Raises LedgerBusy if it has moved or is locked, _OutcomeUnknown if it may have been moved.
         """
@@ -332,16 +335,16 @@ class Writer:
             lock = _lock_of(repository, branch)
             if not lock.exists() and "lock" not in str(error):
                 raise
-            raise self._held(lock) from error
+            raise self._branch_locked(lock) from error
         raise moved
 
     def _drop_lock(self, lock: Path) -> None:
-        """Remove the branch's lock that a killed commit of ours left, and nobody touches."""
+        """Remove the branch's lock if it does not change for a second: a killed commit of ours left it."""
         try:
             seen = lock.stat()
         except FileNotFoundError:
             return
-        # Git holds such a lock for a moment only; this one may be another command's.
+        # Another Git command may hold it, but only for a moment.
         end = time.monotonic() + min(1.0, self._ledger.wait)
         while time.monotonic() < end:
             time.sleep(_POLL_SECONDS)
@@ -379,7 +382,11 @@ def _lock_of(repository: pygit2.Repository, branch: str) -> Path:
     return common_folder(repository) / f"{branch}.lock"
 
 
-def _following(earlier: Decision | Violation, decision: Decision) -> Decision:
+def _merged(earlier: Decision | Violation, decision: Decision) -> Decision:
+    """Return a decision merged with the one in its file, which may have successors that the act does not know.
+
+    Raises LedgerBroken if the file cannot be read or the change breaks a rule, Conflict if it holds another decision.
+    """
     if isinstance(earlier, Violation):
         raise LedgerBroken(earlier.reason, Reason("mend the file, and commit that"), (decision.id,))
     if earlier.id != decision.id:
@@ -387,8 +394,10 @@ def _following(earlier: Decision | Violation, decision: Decision) -> Decision:
             decision.id, "its file would have the name of {other}'s; try again", other=earlier.id
         )
     merged = merge_decisions(decision, earlier)
-    if wrong := violations_between(earlier, merged):
-        raise LedgerBroken(wrong[0].reason, Reason("look at the ledger as it is now"), wrong[0].ids)
+    broken = violations_between(earlier, merged)
+    if broken:
+        remedy = Reason("look at the ledger as it is now")
+        raise LedgerBroken(broken[0].reason, remedy, broken[0].ids)
     return merged
 
 
@@ -398,8 +407,9 @@ def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
 
 
 def _message(act: LedgerAct, organization: str, written: Iterable[Decision]) -> str:
-    what = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.what).split())
-    subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
+    subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.summary).split())
+    if len(subject) > _SUBJECT:
+        subject = f"{subject[: _SUBJECT - 1].rstrip()}…"
     trailers = [f"Act: {act.id}"]
     if act.key is not None:
         trailers.append(f"Proof: {proof_of(act.key, organization, act.id, written)}")

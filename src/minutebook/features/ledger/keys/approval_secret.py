@@ -40,14 +40,15 @@ LONGEST_WAIT = timedelta(minutes=15)
 _ACT = "set_secret"
 _SUBJECT = "secret"
 _LOCK = "secret"
-_PATIENCE = 30.0
+_WAIT_SECONDS = 30.0
+# Cost, block size and parallelism of scrypt.
 _N, _R, _P = 2**15, 8, 1
 _MEMORY = 2 * 128 * _N * _R
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """The stored secret: the hash and its parameters, and the wrong guesses since a right one."""
+class _PinnedSecret:
+    """A pinned secret: its hash, the salt, and the number of wrong guesses since a right one."""
 
     salt: str
     digest: str
@@ -56,27 +57,29 @@ class _Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
-    """A secret that is being set: it counts once the trail of the organization has its entry, until then `before` does."""
+class _ChangingSecret:
+    """A secret that is being set: `kept` is valid once the organization's trail has its entry, until then `before` is."""
 
-    kept: _Kept
+    kept: _PinnedSecret
     organization: str
-    before: _Kept | None
+    before: _PinnedSecret | None
 
     @classmethod
-    def from_kept(
+    def from_json(
         cls, kept: dict[str, Any], organization: str, before: dict[str, Any] | None
     ) -> Self:
-        """Return the attempt written as JSON. Raises TypeError if it has other parts."""
-        return cls(_Kept(**kept), organization, None if before is None else _Kept(**before))
+        """Return it from its fields as JSON has them. Raises TypeError if they are others."""
+        earlier = None if before is None else _PinnedSecret(**before)
+        return cls(_PinnedSecret(**kept), organization, earlier)
 
 
 class ApprovalSecret:
     """Pins a secret for a store, and compares guesses with it.
 
-    `given` is what this process was started with, None without one. Its place holds a scrypt hash
-    (RFC 7914; N = 2¹⁵, r = 8, p = 1), with the count of wrong guesses, which all processes share.
-    While a secret is set, it holds the one before, too: the commit of the entry decides which counts.
+    `given` is the secret that this process was started with, or None. The store's secret place holds a scrypt
+    hash (RFC 7914; N = 2¹⁵, r = 8, p = 1) with the count of wrong guesses, which all processes share.
+    While a secret is being set, the place holds the one before, too: whether the trail has the entry of the change
+    decides which is valid.
     """
 
     def __init__(self, app: App) -> None:
@@ -91,14 +94,14 @@ class ApprovalSecret:
         return self._read() is not None
 
     def pin(self, caller: Caller) -> None:
-        """Pin the secret that an admin's process was started with, unless one is pinned already."""
+        """Pin the secret that this process was started with, if the caller is an admin and none is pinned."""
         if caller.role is Role.ADMIN and self.given is not None and not self.is_set:
             self.set(caller, self.given, unless_set=True)
 
     def set(
         self, caller: Caller, text: str, current: str | None = None, *, unless_set: bool = False
     ) -> None:
-        """Pin a secret; if one is pinned, `current` must be it, or `unless_set` leaves it as it is.
+        """Pin a secret. If one is pinned already, `current` must be that one; with `unless_set` nothing is done.
 
         Raises Forbidden if the caller is no admin, InvalidInput if the text is too short, WrongSecret
         if `current` is wrong, GuessedTooOften if it comes too soon after a wrong one.
@@ -112,18 +115,17 @@ class ApprovalSecret:
                 raise InvalidInput(
                     "secret", "must have at least {least} characters", least=LEAST_LENGTH
                 )
-            with _alone(self._locks):
-                state = self._read()
-                if state is not None:
+            with _locked(self._locks):
+                before = self._read()
+                if before is not None:
                     if unless_set:
                         return
-                    self._compare(state, _ACT, current)
+                    self._compare(before, _ACT, current)
                 salt = secrets.token_bytes(16)
-                self._pin(
-                    caller, _Attempt(_Kept(salt.hex(), _digest(text, salt)), organization, state)
-                )
+                pinned = _PinnedSecret(salt.hex(), _digest(text, salt))
+                self._pin(caller, _ChangingSecret(pinned, organization, before))
 
-    def is_another(self) -> bool:
+    def differs_from_pinned(self) -> bool:
         """Tell whether this process was started with another secret than the one that is pinned."""
         state = self._read()
         if state is None or self.given is None:
@@ -138,7 +140,7 @@ class ApprovalSecret:
         """
         with (
             self._trail.audit_refusals(caller, None, act, Kind.PROPOSAL, proposal),
-            _alone(self._locks),
+            _locked(self._locks),
         ):
             state = self._read()
             if state is None:
@@ -147,7 +149,8 @@ class ApprovalSecret:
                 )
             self._compare(state, act, text)
 
-    def _compare(self, state: _Kept, act: str, text: str | None) -> None:
+    def _compare(self, pinned: _PinnedSecret, act: str, text: str | None) -> None:
+        """Compare a guess with the pinned secret and count it. Raises as `check`."""
         if text is None:
             raise Forbidden(
                 act,
@@ -155,67 +158,69 @@ class ApprovalSecret:
                 "agent_memory_secret; it is one secret for all servers of a store",
             )
         now = self._clock()
-        if (opens := _opens(state, now)) > now:
+        opens = _next_guess_at(pinned, now)
+        if opens > now:
             raise GuessedTooOften(act, Reason("wrong secrets were given before"), opens)
-        digest = _digest(text, bytes.fromhex(state.salt))
-        if hmac.compare_digest(digest, state.digest):
-            if state.failures:
-                self._write(replace(state, failures=0, failed_at=None))
+        digest = _digest(text, bytes.fromhex(pinned.salt))
+        if hmac.compare_digest(digest, pinned.digest):
+            if pinned.failures:
+                self._write(replace(pinned, failures=0, failed_at=None))
             return
-        failed = replace(state, failures=state.failures + 1, failed_at=now.isoformat())
+        failed = replace(pinned, failures=pinned.failures + 1, failed_at=now.isoformat())
         self._write(failed)
         raise WrongSecret(act, "the secret is another one")
 
-    def _pin(self, caller: Caller, attempt: _Attempt) -> None:
+    def _pin(self, caller: Caller, change: _ChangingSecret) -> None:
         with self._trail.audited(
-            caller, attempt.organization, _ACT, Kind.PROPOSAL, _SUBJECT
+            caller, change.organization, _ACT, Kind.PROPOSAL, _SUBJECT
         ) as audit:
             audit.check()
-            audit.changes(None, attempt.kept.digest)
-            self._write(attempt)
+            audit.changes(None, change.kept.digest)
+            self._write(change)
         try:
-            self._write(attempt.kept)
+            self._write(change.kept)
         except MinutebookError as error:
-            # It counts, and what the place holds says so; the next guess writes it plainly.
+            # The new secret is valid: the trail has its entry. The next wrong guess writes it alone.
             logger.warning("The secret is set, but the hash of the one before stays: %s", error)
 
-    def _read(self) -> _Kept | None:
-        """Return the secret that counts. Raises StoreError if the place does not tell it."""
+    def _read(self) -> _PinnedSecret | None:
+        """Return the secret that is valid now, None if none is pinned. Raises StoreError if it cannot be read."""
         text = self._place.read()
         if text is None:
             return None
         try:
-            kept = json.loads(text)
-            state = _Attempt.from_kept(**kept) if "kept" in kept else _Kept(**kept)
+            fields = json.loads(text)
+            is_change = "kept" in fields
+            state = _ChangingSecret.from_json(**fields) if is_change else _PinnedSecret(**fields)
         except (ValueError, RecursionError, TypeError) as error:
             reason = "{place}: it cannot be read ({error}); remove it to set the secret anew"
             raise StoreError(reason, place=self._place, error=error) from error
-        if isinstance(state, _Kept):
+        if isinstance(state, _PinnedSecret):
             return state
         is_entered = self._trail.has(
             state.organization, _ACT, Kind.PROPOSAL, _SUBJECT, state.kept.digest
         )
         return state.kept if is_entered else state.before
 
-    def _write(self, state: _Kept | _Attempt) -> None:
+    def _write(self, state: _PinnedSecret | _ChangingSecret) -> None:
         self._place.write(json.dumps(asdict(state)))
 
 
 @contextmanager
-def _alone(locks: NamedLocks) -> Iterator[None]:
-    with locks.hold(_LOCK, _PATIENCE) as is_held:
+def _locked(locks: NamedLocks) -> Iterator[None]:
+    with locks.hold(_LOCK, _WAIT_SECONDS) as is_held:
         if not is_held:
             raise StoreBusy("another process keeps comparing secrets; try again")
         yield
 
 
-def _opens(state: _Kept, now: datetime) -> datetime:
-    """Return the instant from which a guess is checked; each wrong one doubles the wait."""
-    if state.failed_at is None:
+def _next_guess_at(pinned: _PinnedSecret, now: datetime) -> datetime:
+    """Return the instant from which the next guess is checked; each wrong one doubles the wait."""
+    if pinned.failed_at is None:
         return now
-    wait = min(timedelta(seconds=2.0 ** min(state.failures - 1, 20)), LONGEST_WAIT)
-    # A clock that was set back must not keep the door shut for longer than the wait.
-    return min(datetime.fromisoformat(state.failed_at), now) + wait
+    wait = min(timedelta(seconds=2.0 ** min(pinned.failures - 1, 20)), LONGEST_WAIT)
+    # If the clock was set back, the wait must not become longer.
+    return min(datetime.fromisoformat(pinned.failed_at), now) + wait
 
 
 def _digest(text: str, salt: bytes) -> str:
@@ -229,5 +234,5 @@ def pin_first(app: App) -> None:
 
 
 def pin_secret(app: App, caller: Caller, folder: str) -> None:
-    """Pin the secret, if the caller is an admin and none is pinned yet; the daemon's own start is no admin's."""
+    """Pin the secret when a client connects to the daemon, if the caller is an admin and none is pinned yet."""
     app.get(ApprovalSecret).pin(caller)

@@ -4,15 +4,13 @@ from pathlib import Path
 from typing import Protocol
 
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import Word, of_system
+from minutebook.record.reason import Word, os_error_reason
 from minutebook.store.disk.atomic_file import replace_file
 from minutebook.store.shared_values import SharedValues
 
-_NAME = "secret"
-
 
 class SecretPlace(Protocol):
-    """One text, known to every person that accepts proposals. `str` names the place for people."""
+    """Where one secret text is kept; `str` names the place for people."""
 
     def read(self) -> str | None:
         """Return the text, or None. Raises StoreError."""
@@ -22,11 +20,11 @@ class SecretPlace(Protocol):
 
 
 class SecretFile:
-    """A file that only its owner reads."""
+    """A file that only its owner reads; `content` names it in errors, such as "the secret"."""
 
-    def __init__(self, path: Path, what: str = "the secret") -> None:
+    def __init__(self, path: Path, content: str) -> None:
         self._path = path
-        self._what = what
+        self._content = content
 
     def __str__(self) -> str:
         return str(self._path)
@@ -39,20 +37,20 @@ class SecretFile:
             return None
         except (OSError, UnicodeDecodeError) as error:
             reason = "{place}: it cannot be read ({error}); remove it to set {what} anew"
-            raise StoreError(reason, place=self, error=error, what=Word(self._what)) from error
+            raise StoreError(reason, place=self, error=error, what=Word(self._content)) from error
 
     def write(self, text: str) -> None:
         """Write the file anew. Raises StoreError."""
         try:
             replace_file(self._path, text.encode())
         except OSError as error:
-            raise StoreError(of_system(self, error)) from error
+            raise StoreError(os_error_reason(self, error)) from error
 
 
 class SharedSecret:
-    """A shared value that all servers over a database share."""
+    """A value by name that all servers over the database at `place` share."""
 
-    def __init__(self, shared: SharedValues, place: str, name: str = _NAME) -> None:
+    def __init__(self, shared: SharedValues, place: str, name: str) -> None:
         self._shared = shared
         self._place = place
         self._name = name

@@ -12,31 +12,31 @@ from minutebook.store.named_locks import NamedLocks
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
-    from minutebook.features.ledger.git.history import Commission
+    from minutebook.features.ledger.git.history import DecisionCommit
 
 _WAIT = 10.0
 
 
 class LedgerTrust:
-    """Believes this store's own commits, those that the person's Git trusts, or those of everyone."""
+    """Decides which commits are trusted: this store's own and those that the person's Git trusts, or all."""
 
     def __init__(
-        self, place: SecretPlace, locks: NamedLocks, clock: Clock, *, of_everyone: bool
+        self, place: SecretPlace, locks: NamedLocks, clock: Clock, *, trusts_everyone: bool
     ) -> None:
         self._place = place
         self._locks = locks
         self._clock = clock
-        self._known: bytes | None = None
-        self.of_everyone = of_everyone
+        self._key: bytes | None = None
+        self.trusts_everyone = trusts_everyone
 
     def key(self) -> bytes | None:
         """Return the key by which this store proves its commits; None before its first. Raises StoreError."""
-        if self._known is None and (text := self._place.read()) is not None:
-            self._known = bytes.fromhex(text)
-        return self._known
+        if self._key is None and (text := self._place.read()) is not None:
+            self._key = bytes.fromhex(text)
+        return self._key
 
-    def made_key(self) -> bytes:
-        """Return the key, made now if there is none; call it outside of transactions first.
+    def ensure_key(self) -> bytes:
+        """Return the key, made now if there is none; the first call must be outside of transactions.
 
         Raises LedgerBusy, StoreError.
         """
@@ -52,10 +52,12 @@ class LedgerTrust:
             self._place.write(made.hex())
         return made
 
-    def believes(self, by: "Commission | None") -> bool:
-        """Tell whether the decisions of a commit hold here."""
-        return self.of_everyone or (by is not None and (by.is_ours or bool(by.signer)))
+    def trusts(self, commit: "DecisionCommit | None") -> bool:
+        """Tell whether the decisions of a commit go into the tables; None: Git does not name the commit."""
+        if self.trusts_everyone:
+            return True
+        return commit is not None and (commit.is_ours or commit.signer != "")
 
-    def is_to_come(self, decision: Decision) -> bool:
-        """Tell whether the date of a decision has not come yet: no commit is believed about that."""
+    def is_future_dated(self, decision: Decision) -> bool:
+        """Tell whether the date of a decision is in the future; no commit is trusted about that."""
         return is_ahead(decision.created_at, self._clock())

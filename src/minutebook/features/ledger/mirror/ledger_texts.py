@@ -9,7 +9,7 @@ from minutebook.features.ledger.repositories import Ledgers
 from minutebook.memory.access.audit import forget_erased
 from minutebook.record import policy
 from minutebook.record.caller import Caller
-from minutebook.record.origin import answers_for
+from minutebook.record.origin import responsible_author
 from minutebook.record.records import Decision, Kind
 from minutebook.record.trust.trail import ERASE
 from minutebook.record.writing.decision_drafts import erased
@@ -33,16 +33,16 @@ class LedgerTexts:
         check_can_erase(self._ledgers.repository(organization))
 
     def erase(self, caller: Caller, organization: str, ids: Sequence[str]) -> None:
-        """Rewrite the history without the texts of some decisions, and bring the tables to it.
+        """Rewrite the history without the texts of some decisions, and set the tables to its new commits.
 
-        A kill leaves a history that the tables do not know; repeating the act ends it. Raises LedgerError
+        After a kill in between, repeat the call: the tables name commits that are gone. Raises LedgerError
         if Git fails, Refused if the caller may not.
         """
         from minutebook.features.ledger.git.erasing import erase
 
         repository = self._ledgers.repository(organization)
-        with self._ledgers.deciding(organization) as deciding:
-            deciding.look()
+        with self._ledgers.locked(organization) as ledger:
+            ledger.refresh_head()
             with self._store.transaction(organization):
                 for id in ids:
                     with self._trail.audited(
@@ -54,26 +54,26 @@ class LedgerTexts:
                             continue
                         audit.check(decision)
                         policy.check_may_remove_work_of(
-                            caller, answers_for(decision.author, decision.origin)
+                            caller, responsible_author(decision.author, decision.origin)
                         )
                         forget_erased(self._store, [(organization, Kind.DECISION, id)])
                         self._store.put(erased(decision))
                         audit.changes(None, erased(decision).text)
-                # Last of what may fail: the branch is not moved back.
+                # Last of the steps that may fail: a branch that was moved is not moved back.
                 erase(repository, ids)
-                head = follow(self._store, organization, repository)
+                head = update_commit_ids(self._store, organization, repository)
                 if head is not None:
                     self._ledgers.tables.put_mark(organization, head)
         self._ledgers.forget_fault(organization)
 
 
-def follow(store: Store, organization: str, repository: "Repository") -> str | None:
-    """Put into decisions the ids that their commits have since the history was rewritten; return its head."""
-    from minutebook.features.ledger.git.history import news
+def update_commit_ids(store: Store, organization: str, repository: "Repository") -> str | None:
+    """Set the decisions' commit ids to those of a history that was rewritten; return its head, None if it is empty."""
+    from minutebook.features.ledger.git.history import changes_since
 
     head = repository.head()
     if head is not None:
-        for written in news(repository, None, head).decisions:
+        for written in changes_since(repository, None, head).decisions:
             known = store.get(Decision, organization, written.id)
             if known is not None and known.commit_id != written.commit_id:
                 store.put(replace(known, commit_id=written.commit_id))

@@ -14,7 +14,7 @@ from minutebook.features.ledger.mirror.tables import (
     check_uncontradicted,
     without_conflicts,
 )
-from minutebook.features.ledger.repositories import Deciding, Ledgers
+from minutebook.features.ledger.repositories import Ledgers, LockedLedger
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, Forbidden, LedgerError
 from minutebook.record.filters import default_organization
@@ -25,17 +25,16 @@ from minutebook.record.writing.decision_drafts import authorship_of, merge_decis
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
-    from minutebook.features.ledger.git.history import News
+    from minutebook.features.ledger.git.history import BranchChanges
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """The differences that a rebuild found, and the decisions it brought over.
+    """The result of a rebuild: how many decisions there are, and the ids of those that it copied.
 
-    `to_tables` are the decisions that Git had otherwise, `to_git` those that the tables had.
-    `conflicts` are targets on which several are active, `notes` what earlier commits did that none
-    may do, and that has no effect any more, `waiting` the proposals of decisions in Git that nobody here
-    has accepted.
+    `to_tables` were copied from Git, `to_git` from the tables. `conflicts` are targets on which several
+    decisions are active, `notes` rules that earlier commits broke, without effect by now, `waiting` the
+    proposals for decisions in Git that nobody here has accepted.
     """
 
     organization: str
@@ -50,25 +49,25 @@ class Rebuilt:
 
 @dataclass(frozen=True, slots=True)
 class GitSide:
-    """The Git side of a rebuild: the decisions as of a commit, and their history."""
+    """The Git side of a rebuild: `written` has the decisions as of `head` by id, `history` the changes up to it."""
 
-    deciding: Deciding
+    ledger: LockedLedger
     head: str | None
     written: dict[str, Decision]
-    history: "News | None"
+    history: "BranchChanges | None"
 
-    def stamped(self, decisions: dict[str, Decision]) -> dict[str, Decision]:
-        """Return decisions, each with the commit that last wrote it."""
+    def with_commit_id(self, decisions: dict[str, Decision]) -> dict[str, Decision]:
+        """Return decisions, each with the id of the commit that last wrote it."""
         if self.history is None:
             return decisions
-        stamps = {decision.id: decision.commit_id for decision in self.history.decisions}
+        commit_ids = {decision.id: decision.commit_id for decision in self.history.decisions}
         return {
-            id: replace(decision, commit_id=stamps.get(id, decision.commit_id))
+            id: replace(decision, commit_id=commit_ids.get(id, decision.commit_id))
             for id, decision in decisions.items()
         }
 
     def lacks(self, decision: Decision) -> bool:
-        """Tell whether Git has no such decision, or has it otherwise."""
+        """Tell whether Git does not have a decision, or lacks a change to it."""
         written = self.written.get(decision.id)
         if written is None:
             return True
@@ -87,36 +86,36 @@ class Rebuilds:
     def rebuild(self, caller: Caller) -> Rebuilt:
         """Make Git and the tables of the caller's organization agree: each gets the decisions it lacks.
 
-        Where servers share a store, the ledger is the one on this server from now on.
-        Of two readings of one decision the later holds. Raises LedgerBroken, and changes nothing, if
-        they contradict each other or the outcome would not be sound. Raises Forbidden for agents,
-        LedgerBusy if another commit comes meanwhile.
+        If servers share the store, this server's repository is the ledger from now on. Where both have a
+        decision in different states, the later state is kept. Raises LedgerBroken, and changes nothing, if
+        they contradict each other or the result would not be sound, Forbidden for agents, LedgerBusy if
+        another commit comes meanwhile.
         """
         organization = default_organization(caller)
         self._check_may_rebuild(caller, organization)
-        with self._ledgers.adopting(organization) as deciding:
-            git = self._read_git(organization, deciding)
+        with self._ledgers.locked_to_adopt(organization) as ledger:
+            git = self._read_git(organization, ledger)
             return self.rebuild_from(caller, organization, git)
 
     @contextmanager
     def rebuilding(self, organizations: Iterable[str]) -> Iterator[dict[str, "Rebuilding"]]:
-        """Lock ledgers and read them, so that a transaction may rebuild them.
+        """Lock ledgers and read them; yield a rebuild for each organization, to be run in a transaction.
 
-        One that cannot be locked or read raises its LedgerError when it is run.
+        The rebuild of a ledger that cannot be locked or read raises the LedgerError when it is run.
         """
         with ExitStack() as stack:
             ready = {}
             for organization in sorted(set(organizations)):
                 try:
-                    deciding = stack.enter_context(self._ledgers.deciding(organization))
-                    git = self._read_git(organization, deciding)
+                    ledger = stack.enter_context(self._ledgers.locked(organization))
+                    git = self._read_git(organization, ledger)
                     ready[organization] = Rebuilding(self, organization, git)
                 except LedgerError as error:
                     ready[organization] = Rebuilding(self, organization, error)
             yield ready
 
     def rebuild_from(self, caller: Caller, organization: str, git: GitSide) -> Rebuilt:
-        """Rebuild from the decisions read of Git, in one transaction. Raises as `rebuild`."""
+        """Rebuild from the decisions that were read from Git, in one transaction. Raises as `rebuild`."""
         self._check_may_rebuild(caller, organization)
         path = self._ledgers.path(organization)
         with self._trail.audited(caller, organization, "rebuild", Kind.LEDGER, path) as audit:
@@ -133,29 +132,29 @@ class Rebuilds:
                 reason = "the role {role} may not rebuild a ledger; a person may"
                 raise Forbidden("rebuild", reason, needs=Role.HUMAN, role=caller.role)
 
-    def _read_git(self, organization: str, deciding: Deciding) -> GitSide:
+    def _read_git(self, organization: str, ledger: LockedLedger) -> GitSide:
         """Read a whole ledger and its history. Raises LedgerError if Git cannot be read."""
         from minutebook.features.ledger.git.history import read_all
 
-        head = deciding.look()
+        head = ledger.refresh_head()
         if head is None:
-            return GitSide(deciding, None, {}, None)
+            return GitSide(ledger, None, {}, None)
         repository = self._ledgers.repository(organization)
         found = read_all(repository, head)
         check_sound([each for each in found if isinstance(each, Violation)])
         written = {each.id: each for each in found if isinstance(each, Decision)}
-        return GitSide(deciding, head, written, self._ledgers.history(organization, head))
+        return GitSide(ledger, head, written, self._ledgers.history(organization, head))
 
     def _rebuild(self, caller: Caller, organization: str, path: str, git: GitSide) -> Rebuilt:
-        git.deciding.note_place()
+        git.ledger.note_place()
         tables, written = self._tables.decisions_of(organization), git.written
         both = tables.keys() & written.keys()
         check_uncontradicted((tables[id], written[id]) for id in both)
         merged = {id: merge_decisions(written[id], tables[id]) for id in both}
         check_sound(without_conflicts(violations({**tables, **written, **merged}.values())))
-        agreed = tables | self._believed(organization, tables, git)
+        agreed = tables | self._trusted(organization, tables, git)
         found = violations(agreed.values())
-        decisions = [decision for _, decision in sorted(git.stamped(agreed).items())]
+        decisions = [decision for _, decision in sorted(git.with_commit_id(agreed).items())]
         lacking = [decision for decision in decisions if git.lacks(decision)]
         to_tables = self._tables.take_in(
             organization,
@@ -163,9 +162,9 @@ class Rebuilds:
             partial(self._ledgers.following.bringer, git.history),
         )
         if git.history is not None:
-            self._ledgers.following.let_wait(git.history)
+            self._ledgers.following.propose_untrusted(git.history)
         if lacking:
-            self._bring_to_git(caller, git.deciding, lacking)
+            self._bring_to_git(caller, git.ledger, lacking)
         elif git.head is not None:
             self._tables.put_mark(organization, git.head)
         return Rebuilt(
@@ -179,38 +178,37 @@ class Rebuilds:
             waiting=tuple(sorted(each.id for each in self._tables.waiting(organization))),
         )
 
-    def _believed(
+    def _trusted(
         self, organization: str, tables: Mapping[str, Decision], git: GitSide
     ) -> dict[str, Decision]:
-        """Return Git's decisions as far as they are believed, each joined with the tables' reading of it."""
+        """Return Git's decisions as far as they are trusted, each merged with the one in the tables, by id."""
         if git.head is None or git.history is None:
             return {}
         following = self._ledgers.following
         view = following.view(
             self._ledgers.repository(organization), git.head, git.written.values()
         )
-        believed = {each.id: each for each in following.believed(view, git.history)}
         return {
-            id: merge_decisions(each, tables[id]) if id in tables else each
-            for id, each in believed.items()
+            each.id: merge_decisions(each, tables[each.id]) if each.id in tables else each
+            for each in following.trusted(view, git.history)
         }
 
     def _bring_to_git(
-        self, caller: Caller, deciding: Deciding, lacking: Sequence[Decision]
+        self, caller: Caller, ledger: LockedLedger, lacking: Sequence[Decision]
     ) -> None:
+        """Commit the decisions that Git lacks. Raises LedgerBroken if another one has the file of one of them."""
         try:
             self._tables.put(
-                deciding.write(f"Bring back {count_of(len(lacking), 'decision')}", caller, lacking)
+                ledger.write(f"Bring back {count_of(len(lacking), 'decision')}", caller, lacking)
             )
         except Conflict as error:
-            # Another decision lies in the file of one that Git lacks.
             check_sound([Violation(Rule.KEPT, (error.id,), error.reason)])
             raise
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilding:
-    """A ledger that was read for a rebuild, or why it could not be."""
+    """A rebuild that is ready to run: the Git side, or the error why it could not be read."""
 
     rebuilds: Rebuilds
     organization: str

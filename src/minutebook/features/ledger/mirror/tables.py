@@ -24,7 +24,7 @@ from minutebook.record.trust.acts import TAKE_IN
 from minutebook.record.trust.fingerprints import fingerprint
 from minutebook.record.writing.decision_drafts import (
     close_proposal,
-    fixed_differences,
+    immutable_differences,
     merge_decisions,
 )
 from minutebook.store.protocol import Store
@@ -32,7 +32,7 @@ from minutebook.store.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class Bringer:
-    """The bringer of a decision: the person with the repository that pulled it, the trail's note, its origin."""
+    """The bringer of a decision from Git: `actor` is the person with the repository, `note` is for the trail."""
 
     actor: str
     note: str = ""
@@ -40,10 +40,9 @@ class Bringer:
 
 
 class DecisionTables:
-    """Decisions and marks in the store; a mark names the commit that an organization's tables are at.
+    """Decisions in the store, and for each organization a mark with the commit that its tables are at.
 
-    `mark_id` returns the id of an organization's mark. Methods that write are called inside a
-    transaction.
+    `mark_id` returns the id of an organization's mark. Call methods that write inside a transaction.
     """
 
     def __init__(
@@ -71,12 +70,12 @@ class DecisionTables:
         )
         return self._store.find(Decision, here)
 
-    def spelled(self, decision: Decision) -> Decision:
-        """Return a decision with its target as the first decision on it spells it."""
+    def with_first_spelling(self, decision: Decision) -> Decision:
+        """Return a decision with its target spelled as in the first decision on that target."""
         key = scoped_target(decision)
-        same = {"repository": key.repository, "user": key.user, "target_key": key.target_key}
-        here = Filter(organization=key.organization, equal=same)
-        found = self._store.find(Decision, here, order=["created_at"], limit=1)
+        equal = {"repository": key.repository, "user": key.user, "target_key": key.target_key}
+        on_target = Filter(organization=key.organization, equal=equal)
+        found = self._store.find(Decision, on_target, order=["created_at"], limit=1)
         return replace(decision, target=found[0].target) if found else decision
 
     def decisions_of(self, organization: str) -> dict[str, Decision]:
@@ -111,15 +110,18 @@ class DecisionTables:
             self._store.put(decision)
 
     def take_in(
-        self, organization: str, brought: Iterable[Decision], bringer: Callable[[Decision], Bringer]
+        self,
+        organization: str,
+        decisions: Iterable[Decision],
+        bringer: Callable[[Decision], Bringer],
     ) -> list[str]:
-        """Put decisions as Git has them, or later; return the ids of those that were otherwise.
+        """Put decisions from Git, each merged with the one in the tables; return the ids of those that this changed.
 
-        `bringer` says who brought a decision. Raises LedgerBroken if Git and the tables
+        `bringer` returns who brought a decision. Raises LedgerBroken if Git and the tables
         contradict each other.
         """
         changed = []
-        for decision in brought:
+        for decision in decisions:
             earlier, by = self.find(organization, decision.id), bringer(decision)
             decision = replace(decision, origin=by.origin if earlier is None else earlier.origin)
             if earlier == decision:
@@ -136,8 +138,8 @@ class DecisionTables:
                 self._log(by, decision, begun)
         return changed
 
-    def wait(self, proposal: Proposal, by: Bringer) -> None:
-        """Put a decision that Git brought as a proposal, unless it is there."""
+    def put_waiting(self, proposal: Proposal, by: Bringer) -> None:
+        """Put the proposal for a decision from Git, unless it is there already."""
         if self._store.get(Proposal, proposal.organization, proposal.id) is not None:
             return
         begun = self._store.sequence(proposal.organization)
@@ -145,12 +147,12 @@ class DecisionTables:
         self._log(by, proposal, begun)
 
     def waiting(self, organization: str) -> list[Proposal]:
-        """Return the proposals that are in Git and that nobody here has settled."""
+        """Return the proposals for decisions from Git that nobody here has settled."""
         here = Filter(organization=organization, equal={"status": ProposalStatus.PENDING})
         return [each for each in self._store.find(Proposal, here) if is_in_git(each)]
 
-    def are_behind(self, organization: str) -> bool:
-        """Tell whether Git may hold decisions that nobody here has believed."""
+    def has_untrusted(self, organization: str) -> bool:
+        """Tell whether Git may hold decisions that nobody here has accepted."""
         unsettled = (ProposalStatus.PENDING, ProposalStatus.DECLINED)
         return any(
             self._store.count(Proposal, Filter(organization=organization, equal={"status": each}))
@@ -171,10 +173,9 @@ class DecisionTables:
         )
 
     def _settle(self, decision: Decision) -> None:
-        """Close the proposals that became a decision, if a kill kept that from being done, or that waited for it."""
-        ended = decision.status is DecisionStatus.WITHDRAWN
-        waited = waiting_id(decision.id, withdrawn=ended)
-        for id in (decision.proposal, waited):
+        """Close the proposal that became a decision, if a kill came before that, and the one that waited for it."""
+        is_withdrawn = decision.status is DecisionStatus.WITHDRAWN
+        for id in (decision.proposal, waiting_id(decision.id, withdrawn=is_withdrawn)):
             found = None if id is None else self._store.get(Proposal, decision.organization, id)
             if found is not None and found.status is ProposalStatus.PENDING:
                 self._store.put(close_proposal(found, decision))
@@ -186,8 +187,12 @@ def check_sound(found: Sequence[Violation]) -> None:
         return
     ids = tuple(dict.fromkeys(id for violation in found for id in violation.ids))
     first, *others = found
-    known = {"ids": ", ".join(first.ids), "reason": first.reason, "rule": str(first.rule)}
-    reason = Reason("the ledger's history breaks a rule: {ids}: {reason} ({rule})", **known)
+    reason = Reason(
+        "the ledger's history breaks a rule: {ids}: {reason} ({rule})",
+        ids=", ".join(first.ids),
+        reason=first.reason,
+        rule=str(first.rule),
+    )
     if others:
         reason = Reason("{reason}, and {count} more", reason=reason, count=len(others))
     raise LedgerBroken(
@@ -200,18 +205,18 @@ def check_sound(found: Sequence[Violation]) -> None:
 
 
 def check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
-    """Raise LedgerBroken if two readings of one decision differ in a field that never changes."""
+    """Raise LedgerBroken if the two states of a decision in a pair differ in a field that never changes."""
     check_sound(
         [
             Violation(Rule.FIXED, (earlier.id,), "its {name} is not what was recorded", name=name)
             for earlier, written in pairs
-            for name in fixed_differences(earlier, written)
+            for name in immutable_differences(earlier, written)
         ]
     )
 
 
 def without_conflicts(found: Sequence[Violation]) -> list[Violation]:
-    """Drop targets with several active decisions: a merge brings them, a person settles them."""
+    """Return the violations but those of ONE_ACTIVE: a merge in Git causes these, and a person settles them."""
     return [violation for violation in found if violation.rule is not Rule.ONE_ACTIVE]
 
 

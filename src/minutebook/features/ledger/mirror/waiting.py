@@ -1,4 +1,4 @@
-"""Decisions that Git brought and that nobody here has believed yet: they wait as proposals."""
+"""Decisions from untrusted commits wait as proposals until somebody here accepts them."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -9,41 +9,32 @@ from minutebook.record.origin import Origin
 from minutebook.record.records import Decision, DecisionStatus, Proposal, ProposalStatus
 
 GIT = "git"
-"""The program through which a decision came that this store did not make."""
-
+"""The client in the origin of a decision that came from Git."""
 
 SHOWN = 12
 """Digits of a commit's id that are shown."""
 
 
 def waiting_id(decision: str, *, withdrawn: bool = False) -> str:
-    """Return the id of the proposal as which a decision waits, or its end: the same each time."""
+    """Return the id of the proposal for a decision from Git, or for its withdrawal; always the same for a decision."""
     named = uuid_named(f"{decision} withdrawn" if withdrawn else decision)
     return proposal_id_of(id_of(str(named)) or "")
 
 
 def is_in_git(proposal: Proposal) -> bool:
-    """Tell whether a proposal is a decision that Git brought."""
-    return proposal.decision is not None and (
-        proposal.id == waiting_id(proposal.decision) or is_withdrawal(proposal)
-    )
-
-
-def is_withdrawal(proposal: Proposal) -> bool:
-    """Tell whether a proposal is the end of a decision, which Git brought."""
-    return proposal.decision is not None and proposal.id == waiting_id(
-        proposal.decision, withdrawn=True
-    )
+    """Tell whether a proposal waits for a decision from Git, or for the withdrawal of one."""
+    id = proposal.decision
+    return id is not None and proposal.id in (waiting_id(id), waiting_id(id, withdrawn=True))
 
 
 def build_waiting(decision: Decision, commit: str, author: str, now: datetime) -> Proposal:
-    """Return the proposal as which a decision waits: the commit's author's, from now on."""
-    is_end = decision.status is DecisionStatus.WITHDRAWN
+    """Return the proposal for a decision from Git, or for its withdrawal; its author is the commit's."""
+    is_withdrawn = decision.status is DecisionStatus.WITHDRAWN
     return Proposal(
         organization=decision.organization,
-        id=waiting_id(decision.id, withdrawn=is_end),
+        id=waiting_id(decision.id, withdrawn=is_withdrawn),
         target=decision.target,
-        title=f"Withdraw: {decision.title}" if is_end else decision.title,
+        title=f"Withdraw: {decision.title}" if is_withdrawn else decision.title,
         rationale=decision.rationale,
         status=ProposalStatus.PENDING,
         author=author,
@@ -58,16 +49,16 @@ def build_waiting(decision: Decision, commit: str, author: str, now: datetime) -
 
 
 def origin_of(commit: str, author: str) -> Origin:
-    """Return where a decision comes from that Git brought."""
+    """Return the origin of a decision from Git: its commit's id and author."""
     return Origin(client=GIT, version=commit[:SHOWN], brought=author)
 
 
-def believed(
+def trusted_state(
     decision: Decision, known: Collection[str], earlier: Decision | None, *, may_end: bool
 ) -> Decision:
-    """Return a decision of Git's as far as it is believed: replaced only by decisions that are known here.
+    """Return a decision from Git as far as it is trusted: superseded only by those with `known` ids.
 
-    `earlier` is the decision here, which Git ends only if it `may_end` it.
+    `earlier` is the decision in the tables, which Git withdraws only if it `may_end` it.
     """
     by = tuple(id for id in decision.superseded_by if id in known)
     status = decision.status

@@ -20,7 +20,7 @@ def listed(visit: Visit) -> Page:
     """Show the active decisions by target, and the proposals that wait."""
     app, caller = visit.app, visit.caller
     by_target: dict[str, list[Decision]] = {}
-    for each in app.get(DecisionActs).truths(caller):
+    for each in app.get(DecisionActs).active_by_target(caller):
         by_target.setdefault(each.target, []).append(each)
     waiting = [
         (each, app.get(Proposals).opens(each)) for each in app.get(Proposals).pending(caller)

@@ -45,10 +45,10 @@ def drawing(chain: Sequence[Decision]) -> Drawing | None:
     rows: Counter[int] = Counter()
     boxes: dict[str, Box] = {}
     for each in by_age:
-        before = [column[id] for id in each.supersedes if id in column]
-        at = column[each.id] = 1 + max(before, default=-1)
-        x, y = at * (WIDTH + ACROSS), rows[at] * (HEIGHT + DOWN)
-        rows[at] += 1
+        superseded = [column[id] for id in each.supersedes if id in column]
+        own = column[each.id] = 1 + max(superseded, default=-1)
+        x, y = own * (WIDTH + ACROSS), rows[own] * (HEIGHT + DOWN)
+        rows[own] += 1
         boxes[each.id] = Box(each, x, y, _lines(each.title))
     arrows = [
         (boxes[id], box)

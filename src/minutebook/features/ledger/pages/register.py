@@ -21,7 +21,7 @@ def _search(visit: Visit, text: str, limit: int) -> Sequence[Explained]:
 
 
 def explained(query: str, found: Sequence[DecisionHit]) -> list[Explained]:
-    """Say why decisions and proposals were found, in their order."""
+    """Return decisions and proposals as *Find* shows them, each with the reason why it was found, in their order."""
     terms, hits = sought_terms(query), []
     for each in found:
         said, words = excerpt_and_words(each.record.rationale, each.record.text, terms, EXCERPT)

@@ -1,4 +1,4 @@
-"""Messages of a session put together to turns: a prompt, the way to the answer, the answer."""
+"""Builds the turns of a session from its messages: a prompt, the way to the answer, the answer."""
 
 import math
 import unicodedata
@@ -27,14 +27,14 @@ LONGEST_PIECE = 4_000
 LONGEST_TEXT = 1_000_000
 """Characters kept of each of a turn's three texts."""
 
-_HELD = 90
-"""Turns that are held, since the person may take them back; an earlier one is retracted if that happens."""
+_MOST_HELD = 90
+"""Turns that are held back, since the person may take them back; an earlier one is retracted if that happens."""
 
 _TICK = timedelta(microseconds=1)
 
 
-class Message(NamedTuple):
-    """The id of a message, its position, and its instant, if it names one."""
+class MessageRef(NamedTuple):
+    """The id of a message, where it stands in its file, and its instant, if it names one."""
 
     key: str
     place: SourcePlace
@@ -42,20 +42,21 @@ class Message(NamedTuple):
 
 
 class _Kind(Enum):
-    """The kinds of pieces of which a turn is made; TOLD is a program's, to the model."""
+    """The kinds of pieces of which a turn is made; PROGRAM is what a program told the model."""
 
-    PROMPT, TOLD, THOUGHT, ANSWER, USE = range(5)
+    PROMPT, PROGRAM, THOUGHT, ANSWER, USE = range(5)
 
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """A turn: the message that began it, the turn that it follows, and its pieces in order.
+    """A turn: the message that began it, the `previous` turn that it follows, and its pieces in order.
 
-    An aside was typed while the model worked, whatever message it is said to follow.
+    An aside was typed while the model worked, whatever parent its message names. A turn is drafted once its draft was
+    yielded; it is merged if its pieces became part of the turn before it.
     """
 
-    where: Message
-    before: "_Turn | None"
+    ref: MessageRef
+    previous: "_Turn | None"
     version: str
     is_aside: bool = False
     is_drafted: bool = False
@@ -71,11 +72,11 @@ class _Turn:
 
 
 class Conversation:
-    """One session of a source, read message by message: `ready` yields turns, `found` the rest at its end.
+    """One session of a source, read message by message: `settled` yields turns, `remaining` the others at its end.
 
-    The thought of a turn holds, in order, what programs told, reasoning, what was said before a tool
-    was used, each use of a tool and what it answered. Turns are a tree: one that a person took back
-    is none of those that the last one follows. `undated` is the instant of messages that name none.
+    The thought of a turn holds, in order, texts of programs, reasoning, answers before a tool was used, each use
+    of a tool and its result. Turns are a tree: those that a person took back are not on the path from the last
+    turn to the first. `undated` is the instant of messages that name none.
     """
 
     def __init__(
@@ -90,39 +91,39 @@ class Conversation:
         self._turn: _Turn | None = None
         self._turns: list[_Turn] = []
         self._path: deque[_Turn] = deque()
-        """The turns that the open one follows, and that one itself, as far as they were not yielded."""
+        """The open turn and those before it, oldest first, without those that were yielded."""
         self._keys: dict[str, _Turn | None] = {}
-        """The turn at which each message stands, by the message's key."""
+        """The turn to which each message belongs, by the message's key."""
         self._queued: dict[str, list[_Turn]] = {}
-        self._gone: list[Message] = []
+        self._gone: list[MessageRef] = []
         self._last: datetime | None = None
         self._context = ""
 
-    def prompt(self, where: Message, text: str) -> None:
+    def add_prompt(self, ref: MessageRef, text: str) -> None:
         """Begin a turn with the person's words."""
-        self._begin(where).pieces.append((_Kind.PROMPT, text))
+        self._begin(ref).pieces.append((_Kind.PROMPT, text))
 
-    def interject(self, where: Message, text: str) -> None:
+    def add_aside(self, ref: MessageRef, text: str) -> None:
         """Begin a turn with words that the person typed while the model worked."""
-        self.prompt(where, text)
+        self.add_prompt(ref, text)
         self._turns[-1].is_aside = True
 
-    def queue(self, where: Message, text: str) -> None:
-        """Begin a turn with words that wait for the model to end, unless `unqueue` takes them."""
-        self.interject(where, text)
+    def add_queued(self, ref: MessageRef, text: str) -> None:
+        """Begin a turn with words that wait until the model has ended; `unqueue` takes them out again."""
+        self.add_aside(ref, text)
         self._queued.setdefault(_words(text), []).append(self._turns[-1])
 
     def unqueue(self, text: str | None) -> bool:
-        """Let queued words be no turn: they were sent, alone or in lines of a text, or taken back; all if None.
+        """Remove queued words, since they were sent or taken back; tell whether there were any.
 
-        Tell whether there were any.
+        They are the whole `text` or lines of it; with None all that are queued.
         """
         texts = list(self._queued) if text is None else [text, *text.split("\n")]
         taken = [turn for each in texts for turn in self._queued.pop(_words(each), ())]
         for turn in taken:
             del turn.pieces[:1]
             turn.is_merged = turn.is_drafted
-            self._gone.append(turn.where)
+            self._gone.append(turn.ref)
         return bool(taken)
 
     @property
@@ -130,104 +131,108 @@ class Conversation:
         """Whether a turn has begun."""
         return bool(self._turns)
 
-    def is_asked(self, text: str) -> bool:
+    def has_open_prompt(self, text: str) -> bool:
         """Tell whether the open turn has this prompt, and no answer yet."""
         pieces = [] if self._turn is None else self._turn.pieces
-        said = [(kind, _words(each)) for kind, each in pieces if kind is not _Kind.TOLD]
-        return said == [(_Kind.PROMPT, _words(text))]
+        others = [(kind, _words(each)) for kind, each in pieces if kind is not _Kind.PROGRAM]
+        return others == [(_Kind.PROMPT, _words(text))]
 
-    def has(self, key: str) -> bool:
-        """Tell whether a message of the key was placed."""
+    def has_message(self, key: str) -> bool:
+        """Tell whether a message with this key was noted by `note_place`."""
         return key in self._keys
 
-    def link(self, parent: str) -> None:
-        """Note the parent of a message: where messages have one, a prompt without any stands before all turns."""
+    def note_parent(self, parent: str) -> None:
+        """Note the parent of a message: once messages have one, a prompt without any follows no turn."""
         if parent in self._keys:
             self._keys[""] = None
 
-    def place(self, key: str, parent: str = "") -> None:
-        """Note that a message stands at the turn of its parent, else at the turn that is open."""
+    def note_place(self, key: str, parent: str = "") -> None:
+        """Note that a message belongs to the turn of its parent, else to the open turn."""
         self._keys[key] = self._keys.get(parent or key, self._turn)
 
     def go_back(self, parent: str) -> None:
-        """Go on behind the turn of a message: those since then were taken back. Nothing if it is not known."""
+        """Take back the turns after that of a message, except asides; nothing if the message is not known."""
         turn, target = self._turn, self._keys.get(parent, self._turn)
         while turn is not None and turn is not target and turn.is_aside:
-            turn = turn.before
+            turn = turn.previous
         if turn is not target:
-            self._go_on_behind(target)
+            self._continue_after(target)
 
-    def take_back(self, count: float = math.inf) -> None:
-        """Take back the last so many turns that the person began, or all turns."""
+    def take_back_turns(self, count: float = math.inf) -> None:
+        """Take back turns up to the last `count` that the person began; all turns by default."""
         turn = self._turn
         while turn is not None and count > 0:
             count -= turn.is_prompted
-            turn = turn.before
-        self._go_on_behind(turn)
+            turn = turn.previous
+        self._continue_after(turn)
 
-    def drop(self, where: Message) -> None:
-        """Note a message that the source took back, of which a turn may have been made earlier."""
-        self._gone.append(where)
+    def note_taken_back(self, ref: MessageRef) -> None:
+        """Note a message that the source took back: an earlier import may have made a turn of it."""
+        self._gone.append(ref)
 
-    def context(self, parts: Mapping[str, str]) -> None:
-        """Note model, folder and the like: the thought begins with them where they are not as before."""
+    def note_context(self, parts: Mapping[str, str]) -> None:
+        """Note model, folder and the like by name: the turn's thought begins with them if they have changed."""
         self.folder = self.folder or parts.get("folder", "")
         text = "; ".join(f"{name} {value}" for name, value in parts.items() if value)
         if self._turn is not None and text:
             self._turn.context = text
 
-    def tell(self, where: Message, text: str) -> None:
-        """Add the words of a program in the place of the person's; they begin no turn, though they may have earlier."""
+    def add_program_text(self, ref: MessageRef, text: str) -> None:
+        """Add the words of a program that stand in a message of the person; they begin no turn if one is open.
+
+        An earlier import may have taken them for a turn, which is retracted.
+        """
         if self._turn is not None and text:
-            self._gone.append(where)
-        self._add(where, _Kind.TOLD, text)
+            self._gone.append(ref)
+        self._add(ref, _Kind.PROGRAM, text)
 
-    def think(self, where: Message, text: str) -> None:
+    def add_reasoning(self, ref: MessageRef, text: str) -> None:
         """Add a piece of reasoning."""
-        self._add(where, _Kind.THOUGHT, text)
+        self._add(ref, _Kind.THOUGHT, text)
 
-    def say(self, where: Message, text: str) -> None:
+    def add_answer(self, ref: MessageRef, text: str) -> None:
         """Add a piece of the answer."""
-        self._add(where, _Kind.ANSWER, text)
+        self._add(ref, _Kind.ANSWER, text)
 
-    def use(self, where: Message, tool: str, arguments: str) -> None:
+    def add_tool_use(self, ref: MessageRef, tool: str, arguments: str) -> None:
         """Add the use of a tool; the text before it becomes part of the thought."""
-        self._add(where, _Kind.USE, f"[{tool}] {_cut(arguments, LONGEST_PIECE)}".rstrip())
+        self._add(ref, _Kind.USE, f"[{tool}] {_cut(arguments, LONGEST_PIECE)}".rstrip())
 
-    def result(self, text: str) -> None:
+    def add_tool_result(self, text: str) -> None:
         """Add the result of a tool."""
         if self._turn is not None and text.strip():
             self._turn.pieces.append((_Kind.THOUGHT, f"→ {_cut(text, LONGEST_PIECE)}"))
 
-    def recap(self, text: str) -> None:
-        """Note how the client's own model told the session so far; the last one of a turn counts."""
+    def note_recap(self, text: str) -> None:
+        """Note the summary of the session so far by the client's own model; a turn keeps the last one."""
         if self._turn is not None:
             self._turn.recap = " ".join(text.split())
 
-    def ready(self) -> Iterator[TurnDraft]:
-        """Yield the turns that are hardly taken back any more: so many came since."""
-        while len(self._path) > _HELD:
+    def settled(self) -> Iterator[TurnDraft]:
+        """Yield the turns that have _MOST_HELD later ones: a person hardly takes them back any more."""
+        while len(self._path) > _MOST_HELD:
             yield from self._drafted()
 
-    def found(self) -> Iterator[TurnDraft | GoneTurn]:
-        """Yield the other turns that stand, then messages that this reading or an earlier one took for turns."""
+    def remaining(self) -> Iterator[TurnDraft | GoneTurn]:
+        """Yield the other turns, then a GoneTurn for each message of which this import or an earlier one wrongly made a turn."""
         while self._path:
             yield from self._drafted()
-        standing: set[str] = set()
+        kept: set[str] = set()
         while self._turn is not None:
-            standing.update([] if self._turn.is_merged else [self._turn.where.key])
-            self._turn = self._turn.before
-        for where in (*self._gone, *(turn.where for turn in self._turns)):
-            if where.key not in standing:
-                standing.add(where.key)
+            if not self._turn.is_merged:
+                kept.add(self._turn.ref.key)
+            self._turn = self._turn.previous
+        for ref in (*self._gone, *(turn.ref for turn in self._turns)):
+            if ref.key not in kept:
+                kept.add(ref.key)
                 yield GoneTurn(
-                    key=where.key, place=where.place, program=self.program, session=self.session
+                    key=ref.key, place=ref.place, program=self.program, session=self.session
                 )
 
     def _drafted(self) -> Iterator[TurnDraft]:
-        """Yield the draft of the oldest turn of the path, if something was said in it.
+        """Remove the oldest turn of the path and yield its draft, unless all its texts are empty.
 
-        What followed a message that was only queued belongs to the turn before it.
+        Pieces that followed a message that was only queued belong to the turn before it.
         """
         turn = self._path.popleft()
         while self._path and self._path[0].is_aside and not self._path[0].is_prompted:
@@ -240,7 +245,7 @@ class Conversation:
         turn.pieces = [(kind, "") for kind, _ in turn.pieces[:1]]
 
     def _draft(self, turn: _Turn) -> TurnDraft:
-        at = turn.where.at or self._last or self.undated
+        at = turn.ref.at or self._last or self.undated
         self._last = at if self._last is None or at > self._last else self._last + _TICK
         last_use = max(
             (n for n, each in enumerate(turn.pieces) if each[0] is _Kind.USE), default=-1
@@ -259,8 +264,8 @@ class Conversation:
         if turn.recap:
             thought.append(f"{RECAP} {turn.recap}")
         return TurnDraft(
-            key=turn.where.key,
-            place=turn.where.place,
+            key=turn.ref.key,
+            place=turn.ref.place,
             program=self.program,
             version=turn.version,
             folder=self.folder,
@@ -271,53 +276,56 @@ class Conversation:
             response=_joined(answer),
         )
 
-    def _begin(self, where: Message) -> _Turn:
-        self._turn = _Turn(where, self._turn, self.version)
+    def _begin(self, ref: MessageRef) -> _Turn:
+        self._turn = _Turn(ref, self._turn, self.version)
         self._turns.append(self._turn)
         self._path.append(self._turn)
         return self._turn
 
-    def _go_on_behind(self, turn: _Turn | None) -> None:
+    def _continue_after(self, turn: _Turn | None) -> None:
+        """Make a turn the open one, and those before it that were not drafted the path; None: no turn is open."""
         self._turn = turn
         self._path.clear()
         while turn is not None and not turn.is_drafted:
             self._path.appendleft(turn)
-            turn = turn.before
+            turn = turn.previous
 
-    def _add(self, where: Message, kind: _Kind, text: str) -> None:
-        """Add a piece to the open turn, or to a new one without a prompt: a session may go on from another's."""
+    def _add(self, ref: MessageRef, kind: _Kind, text: str) -> None:
+        """Add a piece to the open turn, or to a new one without a prompt: a session may continue another one."""
         if text.strip():
-            (self._turn or self._begin(where)).pieces.append((kind, text))
+            (self._turn or self._begin(ref)).pieces.append((kind, text))
 
 
-Hear = Callable[[Message, Mapping[str, Any]], Conversation | UnreadPart | None]
+LineReader = Callable[[MessageRef, Mapping[str, Any]], Conversation | UnreadPart | None]
 """Takes in a line of a file; returns the session to which it belongs, or the line if it cannot be read."""
 
 
-def read_lines(source: ImportSource, hearer: Callable[[SourceFile], Hear]) -> Iterator[Found]:
-    """Yield the turns of the files of a source that has an object a line.
+def read_lines(
+    source: ImportSource, reader_of: Callable[[SourceFile], LineReader]
+) -> Iterator[Found]:
+    """Yield the turns of a source's files, which have a JSON object on each line; `reader_of` returns a file's reader.
 
-    The key of a message without an id is the number of its line; of a further one on the line it has more.
+    The key of a message is the number of its line; that of the second object on a line ends with `.1`, and so on.
     """
     for file in source.files:
-        hear, line, nth = hearer(file), 0, 0
+        read_line, line, nth = reader_of(file), 0, 0
         sessions: dict[int, Conversation] = {}
         for each in source.objects(file):
             if isinstance(each, UnreadPart):
                 yield each
                 continue
-            nth = nth + 1 if each[0] == line else 0
-            line = each[0]
-            place = SourcePlace(str(file.path), line)
-            at = instant_of(each[1].get("timestamp"))
-            session = hear(Message(f"{line}.{nth}" if nth else str(line), place, at), each[1])
+            number, item = each
+            nth = nth + 1 if number == line else 0
+            line = number
+            place, key = SourcePlace(str(file.path), line), f"{line}.{nth}" if nth else str(line)
+            session = read_line(MessageRef(key, place, instant_of(item.get("timestamp"))), item)
             if isinstance(session, UnreadPart):
                 yield session
             elif session is not None:
                 sessions[id(session)] = session
-                yield from session.ready()
+                yield from session.settled()
         for session in sessions.values():
-            yield from session.found()
+            yield from session.remaining()
 
 
 @lru_cache(maxsize=64)
@@ -328,7 +336,7 @@ def session_name(text: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Return the words of a message in one line: of its forms some have no images."""
+    """Return the words of a message in one line, without images, which not every form of a message has."""
     return " ".join(text.replace("[image]", "").split())
 
 

@@ -20,18 +20,18 @@ LONGEST_LINE = 16 * 2**20
 """Bytes of a line; a longer one is left out without being held."""
 
 LARGEST_DOCUMENT = 64 * 2**20
-"""Bytes of a file that has to be held whole."""
+"""Bytes of a file that has to be held in memory as a whole."""
 
 LARGEST_TEXT = 4 * 2**20
-"""Bytes of a file of prose, of which memories are made as they stand."""
+"""Bytes of a file of prose, whose text becomes memories as it is."""
 
 Wanted = Callable[[PurePath], bool]
-"""Tells by its path below the source's folder whether a file belongs to the source."""
+"""Tells whether a file belongs to a source, given its path below the source's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsualPlace:
-    """Where a program keeps its files: `below` the folder that a variable names, else below `folder` at home."""
+    """Where a program keeps its files: at `below` in the folder that the variable names, else in `folder` at home."""
 
     variable: str
     folder: tuple[str, ...]
@@ -56,20 +56,20 @@ class SourceFile:
 class ImportSource:
     """A file, or the files of a folder that a reader wants, in the order of their names.
 
-    Folders of the names `passed_over` are not looked into.
-    Links are left out: what they lead to may lie outside the folder. Raises InvalidInput if there
-    is nothing at the path.
+    Folders with one of the names `skipped_folders` are not entered. Links are left out, as they may lead out
+    of the folder. Raises InvalidInput if there is nothing at the path.
     """
 
     def __init__(
-        self, root: Path, wanted: Wanted, passed_over: frozenset[str] = frozenset()
+        self, root: Path, wanted: Wanted, skipped_folders: frozenset[str] = frozenset()
     ) -> None:
         self.root = root.resolve()
-        self._passed_over = passed_over
+        self._skipped_folders = skipped_folders
         self.fields: tuple[str, ...] = ()
-        """The fields of each record, by which one is known behind damage."""
+        """The fields that every record has: by them the next record after damage is known."""
         self.left_out: list[UnreadPart] = []
         self.files: list[SourceFile] = []
+        # Bytes, for `part`.
         self.read = 0
         try:
             is_folder = stat.S_ISDIR(self.root.stat().st_mode)
@@ -89,7 +89,7 @@ class ImportSource:
         return min(1.0, self.read / self.total) if self.total else 1.0
 
     def lines(self, file: SourceFile) -> Iterator[tuple[int, bytes] | UnreadPart]:
-        """Yield the lines of a file with their numbers; one without an end is still being written."""
+        """Yield the number and bytes of each line that is not blank; the last one may still be being written."""
         try:
             with opened(file.path) as stream:
                 number = 0
@@ -97,7 +97,7 @@ class ImportSource:
                     number += 1
                     self.read += len(line)
                     if len(line) > LONGEST_LINE:
-                        self._pass_rest(stream)
+                        self._skip_line(stream)
                         place = SourcePlace(str(file.path), number)
                         yield UnreadPart(place, f"the line is longer than {LONGEST_LINE:,} bytes")
                     elif line.strip():
@@ -106,7 +106,7 @@ class ImportSource:
             yield UnreadPart(file.place, f"cannot be read: {error.strerror or error}")
 
     def objects(self, file: SourceFile) -> Iterator[tuple[int, dict[str, Any]] | UnreadPart]:
-        """Yield the JSON objects of a file that has one a line, with the line's number; of a damaged line those that are whole."""
+        """Yield line number and JSON object for each line of a file, and each whole object of a damaged line."""
         for number, value in self._by_line(file):
             if isinstance(value, dict):
                 yield number, value
@@ -117,9 +117,9 @@ class ImportSource:
                 yield UnreadPart(place, "the line is not a JSON object")
 
     def values(self, file: SourceFile) -> Iterator[tuple[int, Any]]:
-        """Yield the JSON values of a file, and UnreadParts, with the numbers of the lines where they begin.
+        """Yield the number of its first line and each JSON value of a file, or an UnreadPart in its place.
 
-        A file may have values on lines of their own, in UTF-8, or one that spans lines.
+        A file may have one value on each line, in UTF-8, or a value that spans lines.
         """
         texts = (b"" if isinstance(each, UnreadPart) else each[1] for each in self.lines(file))
         first = next((each for each in texts if each.strip(b"\0\r\n")), b"")
@@ -130,22 +130,21 @@ class ImportSource:
         if isinstance(content, UnreadPart):
             yield 0, content
         else:
-            yield from _placed(
-                values_in(_text(content, json.detect_encoding(content)), between=",]}"), file, 1
-            )
+            text = _text(content, json.detect_encoding(content))
+            yield from _with_line_numbers(values_in(text, between=",]}"), file, 1)
 
     def document(self, file: SourceFile) -> Any:
-        """Return the JSON value that a file holds, or LeftOut."""
+        """Return the JSON value that a file holds, or an UnreadPart."""
         content = self.content(file, LARGEST_DOCUMENT)
         if isinstance(content, UnreadPart):
             return content
         try:
-            return _parsed(content)
+            return DECODER.decode(content.decode(json.detect_encoding(content)))
         except (ValueError, RecursionError):
             return UnreadPart(file.place, "the file is not JSON in UTF-8")
 
     def text(self, file: SourceFile) -> str | UnreadPart:
-        """Return the text of a file with line feeds as line ends, or LeftOut if it is too large or not UTF-8."""
+        """Return the text of a file with line feeds as line ends, or an UnreadPart if it is too large or not UTF-8."""
         content = self.content(file, LARGEST_TEXT)
         if isinstance(content, UnreadPart):
             return content
@@ -156,7 +155,7 @@ class ImportSource:
         return cleaned(text.replace("\r\n", "\n").replace("\r", "\n"))
 
     def content(self, file: SourceFile, most: int) -> bytes | UnreadPart:
-        """Return the bytes of a file, or LeftOut if it has more than `most` or cannot be read."""
+        """Return the bytes of a file, or an UnreadPart if it has more than `most` or cannot be read."""
         try:
             with opened(file.path) as stream:
                 content = stream.read(most + 1)
@@ -172,15 +171,16 @@ class ImportSource:
             if isinstance(each, UnreadPart):
                 yield each.place.line, each
             else:
-                yield from _placed(values_in(_text(each[1]), self.fields), file, each[0])
+                number, line = each
+                yield from _with_line_numbers(values_in(_text(line), self.fields), file, number)
 
     def _walk(self, wanted: Wanted) -> None:
-        def note(error: OSError) -> None:
+        def leave_out(error: OSError) -> None:
             place = SourcePlace(str(error.filename))
             self.left_out.append(UnreadPart(place, f"cannot be read: {error.strerror or error}"))
 
-        for folder, below, names in os.walk(self.root, onerror=note):
-            below[:] = sorted(set(below) - self._passed_over)
+        for folder, below, names in os.walk(self.root, onerror=leave_out):
+            below[:] = sorted(set(below) - self._skipped_folders)
             for name in list(below):
                 if os.path.islink(Path(folder, name)):  # noqa: PTH114
                     below.remove(name)
@@ -205,8 +205,8 @@ class ImportSource:
             reason = _LINK if stat.S_ISLNK(state.st_mode) else "it is not a plain file"
             self.left_out.append(UnreadPart(SourcePlace(str(path)), reason))
 
-    def _pass_rest(self, stream: BinaryIO) -> None:
-        """Read to the end of a line that is too long, holding a piece of it at a time."""
+    def _skip_line(self, stream: BinaryIO) -> None:
+        """Read to the end of a line that is too long, with one piece of it in memory at a time."""
         while piece := stream.readline(2**20):
             self.read += len(piece)
             if piece.endswith(b"\n"):
@@ -217,27 +217,20 @@ _LINK = "it is a link, and may lead out of the folder"
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a plain file, never the target of a link, and never waiting for a writer."""
+    """Open a plain file. Raises OSError for a link, and for a pipe, where it would wait for a writer."""
     return os.fdopen(open_plain(path), "rb")
-
-
-def _parsed(content: bytes) -> Any:
-    """Parse JSON. Raises ValueError if it is none, RecursionError if it is nested too deep."""
-    return DECODER.decode(content.decode(json.detect_encoding(content)))
 
 
 def _text(content: bytes, encoding: str = "utf-8-sig") -> str:
     return content.decode(encoding, "surrogateescape" if "8" in encoding else "replace")
 
 
-def _placed(
+def _with_line_numbers(
     values: Iterator[JsonValue], file: SourceFile, number: int
 ) -> Iterator[tuple[int, Any]]:
-    """Yield values, and parts that are none as UnreadPart, with the numbers of their lines."""
-    for value in values:
-        number += value.lines
+    """Yield line number and value, an UnreadPart for a damaged one; `number` is that of the first line."""
+    for each in values:
+        number += each.lines
         place = SourcePlace(str(file.path), number)
-        yield (
-            number,
-            value.value if value.is_whole else UnreadPart(place, "the line is not JSON in UTF-8"),
-        )
+        unread = UnreadPart(place, "the line is not JSON in UTF-8")
+        yield number, each.value if each.is_whole else unread

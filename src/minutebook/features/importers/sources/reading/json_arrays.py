@@ -16,23 +16,23 @@ LARGEST_ELEMENT = 64 * 2**20
 """Characters of an element; the rest of an array with a larger one is left out."""
 
 LARGEST_MEMBER = 4 * 2**30
-"""Bytes of an unpacked member of an archive that are read."""
+"""Bytes of an unpacked member of an archive; the rest is left out."""
 
 MOST_ELEMENTS = 1_000_000
-"""Elements of an array that are read: a small archive may hold any number of empty ones."""
+"""Elements of an array that are read: a small archive may unpack to any number of empty ones."""
 
 _PIECE = 2**20
 _DECODER = json.JSONDecoder()
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What reading a zip archive raises that is damaged, encrypted or packed in an unknown way."""
+"""The errors of reading a zip archive that is damaged, encrypted or packed in an unknown way."""
 
 
 def elements_of(
     source: ImportSource, file: SourceFile, is_wanted: Callable[[PurePosixPath], bool]
 ) -> Iterator[tuple[SourcePlace, Any] | UnreadPart]:
-    """Yield the elements of the array that a file holds, or of those in the wanted members of an archive.
+    """Yield place and value of each element of the array in a file, or of those in the wanted members of a zip archive.
 
-    Nothing is unpacked to the disk, so that the names of members lead nowhere.
+    Nothing is unpacked to the disk, so the names of members can do no harm.
     """
     try:
         with opened(file.path) as stream:
@@ -67,12 +67,13 @@ def _elements(stream: Any, place: SourcePlace) -> Iterator[tuple[SourcePlace, An
     """Yield the elements of an array; any other value as the only element."""
     window = _Window(stream)
     try:
-        first = window.next_sign("")
+        first = window.skip_blanks()
         if first == "[":
             window.at += 1
             count = 0
-            while window.next_sign(",") not in ("]", ""):
-                if (count := count + 1) > MOST_ELEMENTS:
+            while window.skip_blanks(",") not in ("]", ""):
+                count += 1
+                if count > MOST_ELEMENTS:
                     raise _TooLarge(f"the rest: more than {MOST_ELEMENTS:,} elements")
                 yield place, window.value()
         elif first:
@@ -87,7 +88,7 @@ class _TooLarge(ValueError):
 
 
 class _Window:
-    """The part of a text that is held: from `at` on it has not been read yet."""
+    """The part of a stream's text that is in memory; what stands before the position `at` has been read."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -97,10 +98,12 @@ class _Window:
         self.text = ""
         self.at = 0
 
-    def next_sign(self, passed: str) -> str:
-        """Move to the next sign that is neither blank nor one of those passed; empty at the end."""
+    def skip_blanks(self, others: str = "") -> str:
+        """Move to the next character that is neither a blank nor one of `others` and return it; empty at the end."""
+        wanted = re.compile(rf"[^\s{others}]")
         while True:
-            if (found := re.compile(rf"[^\s{passed}]").search(self.text, self.at)) is not None:
+            found = wanted.search(self.text, self.at)
+            if found is not None:
                 self.at = found.start()
                 return found[0]
             self.at = len(self.text)
@@ -108,7 +111,7 @@ class _Window:
                 return ""
 
     def value(self) -> Any:
-        """Parse the value that begins here. Raises ValueError if it is none, _TooLarge if it is too long."""
+        """Parse the value at `at` and move behind it. Raises ValueError if it is none, _TooLarge if it is too long."""
         while True:
             try:
                 value, self.at = _DECODER.raw_decode(self.text, self.at)
@@ -123,7 +126,7 @@ class _Window:
                 return value
 
     def _grow(self) -> bool:
-        """Read on, twice as much as is held so that parsing again costs little; tell whether there was more."""
+        """Read as much again as is in memory, so that parsing again costs little; tell whether there was more."""
         if self._is_whole:
             return False
         self.text, self.at = self.text[self.at :], 0

@@ -14,7 +14,7 @@ from minutebook.record.writing.source_drafts import MemoryDraft, SourcePlace, Un
 
 @dataclass(frozen=True, slots=True)
 class NoteFile:
-    """A file of Markdown: the fields of its front matter, its text, and the number of the first line of that."""
+    """A file of Markdown: the fields of its front matter, the text below it, and the number of the text's first line."""
 
     file: SourceFile
     fields: Mapping[str, Any]
@@ -25,27 +25,36 @@ class NoteFile:
 N = TypeVar("N", bound=NoteFile)
 
 
-def notes_in(source: ImportSource, of: type[N]) -> Iterator[N | UnreadPart]:
-    """Yield the files of a source as notes of a class; those that cannot be read as UnreadPart."""
+def notes_in(source: ImportSource, cls: type[N]) -> Iterator[N | UnreadPart]:
+    """Yield each file of a source as a note of the class, an UnreadPart if it cannot be read."""
     for file in source.files:
         text = source.text(file)
         if isinstance(text, UnreadPart):
             yield text
         else:
-            yield of(file, *front_matter.split(text))
+            yield cls(file, *front_matter.split(text))
 
 
 def section_drafts(
-    note: NoteFile, program: str, type: MemoryType, *, key: str, folder: str, lined: bool = False
+    note: NoteFile,
+    program: str,
+    type: MemoryType,
+    *,
+    key: str,
+    folder: str,
+    with_line: bool = False,
 ) -> Iterator[MemoryDraft]:
-    """Yield a memory each section that says something, with path, headings and line; `lined` puts its place there."""
+    """Yield a memory for each section with a text, with path, headings and line in its metadata.
+
+    Its place has the line only if `with_line`.
+    """
     seen: Counter[str] = Counter()
     for headings, line, content in sections_of(note.text, note.first):
         path = " › ".join(headings)
         seen[path] += 1
         yield MemoryDraft(
             key=f"{key}\0{path}\0{seen[path]}",
-            place=SourcePlace(str(note.file.path), line if lined else 0),
+            place=SourcePlace(str(note.file.path), line if with_line else 0),
             program=program,
             folder=folder,
             content=content,
@@ -66,7 +75,10 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
 
 def sections_of(text: str, first: int) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Yield the headings above each section, the number of its first line, and its text."""
+    """Yield for each section with a text its headings, outermost first, the number of its first line, and its text.
+
+    `first` is the number of the text's first line.
+    """
     open_headings: list[tuple[int, str]] = []
     lines: list[str] = []
     begun = first
@@ -86,7 +98,7 @@ def sections_of(text: str, first: int) -> Iterator[tuple[tuple[str, ...], int, s
 def fenced_lines(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
     """Yield number and text of each line, and whether it stands in a fenced block, its fences included.
 
-    A block ends at a fence of the same sign that is at least as long as the first (CommonMark 0.31, section 4.5).
+    A block ends at a fence of the same character that is at least as long as the first (CommonMark 0.31, section 4.5).
     """
     fence = ""
     for number, line in enumerate(text.split("\n"), first):
@@ -102,7 +114,8 @@ def fenced_lines(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
 def _section(
     headings: list[tuple[int, str]], begun: int, lines: list[str]
 ) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    blank = next((index for index, line in enumerate(lines) if line.strip()), None)
-    if blank is not None:
-        content = "\n".join(lines[blank:]).rstrip()
-        yield tuple(name for _, name in headings), begun + blank, content
+    """Yield the section, without the blank lines at its ends; nothing if all its lines are blank."""
+    start = next((index for index, line in enumerate(lines) if line.strip()), None)
+    if start is not None:
+        content = "\n".join(lines[start:]).rstrip()
+        yield tuple(name for _, name in headings), begun + start, content

@@ -1,4 +1,4 @@
-"""Texts of programs that stand where a person's words do, told apart by their wrappers."""
+"""Splits a message into the person's words and the texts that programs put there, by their tags and forms."""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,11 @@ _NOTHING = "(?!)"
 class ProgramTexts:
     """The forms in which a client and other programs write into a person's messages.
 
-    An output ends with the last closing tag of its name, since it may hold any text; without one it
-    goes to the end of a text that begins with it. An aside ends with the last closing tag before the
-    next aside of its name. Both begin a line, or follow another tag. `lines` are expressions for
-    single lines; behind a beginning of `heads` the person's words follow the last line `request`.
+    `outputs` and `asides` are names of tags, which begin a line or follow another tag. An output ends with the
+    last closing tag of its name, since it may hold any text; without one it goes to the end of a text that begins
+    with it. An aside ends with the last closing tag before the next aside of its name. `lines` are regular
+    expressions for single lines. In a text that begins with one of `heads`, the person's words are those after the
+    last match of `request`.
     """
 
     outputs: tuple[str, ...] = ()
@@ -23,8 +24,8 @@ class ProgramTexts:
     heads: tuple[str, ...] = ()
     request: str = _NOTHING
 
-    def parted(self, text: str) -> tuple[str, str]:
-        """Return the person's words of a text, and the program's; takes linear time."""
+    def split(self, text: str) -> tuple[str, str]:
+        """Return the person's words of a text, and those of programs; takes linear time."""
         programs: list[str] = []
         if self.heads and text.lstrip().startswith(self.heads):
             ends = [found.end() for found in re.finditer(self.request, text, re.MULTILINE)]
@@ -42,7 +43,7 @@ class ProgramTexts:
         return "\n\n".join(filter(None, said)), "\n".join(programs)
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where the program's parts of a text begin and end; they may overlap."""
+        """Yield start and end of each part of a text that a program wrote; parts may overlap."""
         for found in re.finditer(rf"^(?:{'|'.join((*self.lines, _NOTHING))})", text, re.MULTILINE):
             yield found.span()
         names = "|".join((*self.outputs, *self.asides))

@@ -1,4 +1,4 @@
-"""Values in other programs' JSON, which may be of any type: read, or taken for absent."""
+"""Readers of values in other programs' JSON; a value of an unexpected type counts as absent."""
 
 import json
 import re
@@ -40,7 +40,7 @@ _LATEST_SECONDS = 32_503_680_000
 
 
 def text_at(item: Mapping[str, Any], *names: str) -> str:
-    """Return the text of the first of these fields that holds one, else an empty text."""
+    """Return the first of these fields that holds a text, else an empty text."""
     for name in names:
         value = item.get(name)
         if isinstance(value, str) and value:
@@ -63,10 +63,10 @@ def objects_at(item: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
 
 
 def instant_of(value: object) -> datetime | None:
-    """Return the instant that a text or a number names, in UTC where it names no zone; else None.
+    """Return the instant that a text or a number names, in UTC if it names no zone; None if it names none.
 
-    A text is a date as ISO 8601, RFC 5322 or people write it, or has a number. A number has a date's digits
-    (20240501), or counts seconds or milliseconds since 1970. A date with two readings (05/01/2024) names none.
+    A text is a number, or a date in the form of ISO 8601, of RFC 5322 or as people write it. A number consists of a
+    date's digits (20240501), or counts seconds or milliseconds since 1970. An ambiguous date (05/01/2024) names none.
     """
     try:
         if isinstance(value, str):
@@ -86,10 +86,8 @@ def instant_of(value: object) -> datetime | None:
 _NUMBER = re.compile(r"-?\d{1,19}(?:\.\d+)?")
 _DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
 _WEEKDAY = re.compile(r"(?i)(?:[^\W\d]+\.?,|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?)\s+")
-_LEFT_OUT = re.compile(
-    r"(?i),|(?<=\d)(?:st|nd|rd|th|\.(?=\s))|(?<=[^\W\d])\.|\bat\s|\s(?:UTC|GMT)$"
-)
-"""Signs and words of a date that say nothing more: `1st`, `1.`, `Sep.`, `at`."""
+_IGNORED = re.compile(r"(?i),|(?<=\d)(?:st|nd|rd|th|\.(?=\s))|(?<=[^\W\d])\.|\bat\s|\s(?:UTC|GMT)$")
+"""Parts of a date that are ignored: the endings of `1st`, `1.` and `Sep.`, the word `at`."""
 _MONTHS = {
     "januar": "Jan",
     "februar": "Feb",
@@ -128,7 +126,7 @@ def _of_text(text: str) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError:
         pass
-    words = _LEFT_OUT.sub(" ", _WEEKDAY.sub("", text[:100], count=1)).split()
+    words = _IGNORED.sub(" ", _WEEKDAY.sub("", text[:100], count=1)).split()
     plain = " ".join(_MONTHS.get(word.lower(), word) for word in words)
     if (slashed := _SLASHED.match(plain)) is not None:
         one, two = int(slashed[1]), int(slashed[2])
@@ -146,13 +144,14 @@ def _of_text(text: str) -> datetime | None:
 
 def first_time(fields: Mapping[str, Any], *names: str) -> datetime | None:
     """Return the time in the first of these fields that holds one; None if none does."""
-    return next((at for name in names if (at := instant_of(fields.get(name))) is not None), None)
+    instants = (instant_of(fields.get(name)) for name in names)
+    return next((instant for instant in instants if instant is not None), None)
 
 
 def unread_times(
     place: SourcePlace, fields: Mapping[str, Any], *names: str
 ) -> Iterator[UnreadPart]:
-    """Yield those of these fields that hold something, and no time."""
+    """Yield an UnreadPart for each of these fields that is filled, but not with a time."""
     for name in names:
         value = fields.get(name)
         if value not in (None, "", [], {}) and instant_of(value) is None:
@@ -160,7 +159,7 @@ def unread_times(
 
 
 def unpacked(value: object) -> Any:
-    """Return the value of a text that is JSON; any other value as it is."""
+    """Return the JSON value that a text holds; any other value as it is."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
