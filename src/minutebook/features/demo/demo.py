@@ -161,10 +161,7 @@ async def _walk(story: Story, ids: Mapping[str, str]) -> list[str]:
     people = {}
     for name, kind in (("Ada", "person"), ("ledger", "service"), ("billing service", "service")):
         people[name] = (await story.call("create_entity", name=name, entity_type=kind))["id"]
-    for source, target, kind in (
-        ("Ada", "ledger", "owns"),
-        ("billing service", "ledger", "uses"),
-    ):
+    for source, target, kind in (("Ada", "ledger", "owns"), ("billing service", "ledger", "uses")):
         await story.call(
             "create_relation",
             from_entity=people[source],

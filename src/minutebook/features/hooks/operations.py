@@ -78,12 +78,7 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
         )
     if asked.prompt is not None:
         hits = app.get(HookContexts).before_prompt(
-            caller,
-            asked.prompt,
-            RELEVANCE,
-            asked.known,
-            session_name(asked.session),
-            asked.began,
+            caller, asked.prompt, RELEVANCE, asked.known, session_name(asked.session), asked.began
         )
     question = None if hits is None or asked.prompt is None else without_private(asked.prompt)
     context, got = joined(start, hits), () if hits is None else tuple(hits.got)

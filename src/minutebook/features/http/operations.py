@@ -59,7 +59,4 @@ def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | Non
     return app.tokens.rotate(caller, id, expires_at)
 
 
-OPERATIONS = (
-    *(token_by_part, tokens, create_token),
-    *(revoke_token, revoke_signed, rotate_token),
-)
+OPERATIONS = (*(token_by_part, tokens, create_token), *(revoke_token, revoke_signed, rotate_token))

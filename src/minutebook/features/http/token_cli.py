@@ -36,12 +36,7 @@ def token() -> None:
 
 @token.command(short_help="Make a token and print its secret, this once.")
 @click.option("--name", required=True, help="Under which name its bearer's acts are recorded.")
-@click.option(
-    "--role",
-    default="agent",
-    show_default=True,
-    help=f"One of {', '.join(Role)}.",
-)
+@click.option("--role", default="agent", show_default=True, help=f"One of {', '.join(Role)}.")
 @click.option("--organization", help="Hold it to this organization.  [default: the settings']")
 @click.option("--all-organizations", is_flag=True, help="Hold it to no organization.")
 @click.option(

@@ -242,17 +242,12 @@ class PostgresConnections(Database):
         return connection
 
     def _options(self) -> dict[str, Any]:
-        return {
-            "autocommit": True,
-            "context": self._adapters,
-            "connect_timeout": _CONNECT_SECONDS,
-        }
+        return {"autocommit": True, "context": self._adapters, "connect_timeout": _CONNECT_SECONDS}
 
     def _configure(self, connection: Raw) -> None:
         calls = ", ".join("set_config(%s, %s, false)" for _ in self._settings)
         connection.execute(
-            f"SELECT {calls}",
-            [part for setting in self._settings.items() for part in setting],
+            f"SELECT {calls}", [part for setting in self._settings.items() for part in setting]
         )
 
     def _pool(self, size: int) -> Pool:

@@ -59,7 +59,7 @@ class PostgresConnection(Connection):
         "{0} {1} say that they have vectors, or token states, and have none, or the other way round": (
             "SELECT count(*) FROM {0} AS r WHERE ((r.space IS NULL) <> (r.vectors IS NULL)"
             " OR (r.states IS NULL) <> (r.token_states IS NULL))"
-        ),
+        )
     }
 
     __slots__ = ("changes", "latest", "raw")

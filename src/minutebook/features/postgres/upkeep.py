@@ -74,7 +74,7 @@ class PostgresUpkeep(Upkeep):
     def _not_ours(self) -> list[str]:
         return [
             "the server's log (WAL), its replicas, base backups and dumps keep what they held: let those "
-            "of before now run out, or remove them; nothing here can prove that they did",
+            "of before now run out, or remove them; nothing here can prove that they did"
         ]
 
     def to_analyse(self) -> int:

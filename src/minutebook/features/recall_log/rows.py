@@ -77,10 +77,7 @@ _RECALLS = SideTable(
     "organization integer, id name, at instant, asker name, actor name, client name, contract name, act name,"
     " session name, question words?",
     key="organization, id",
-    indices={
-        "by_time": "(organization, at, id)",
-        "by_session": "(organization, session, at, id)",
-    },
+    indices={"by_time": "(organization, at, id)", "by_session": "(organization, session, at, id)"},
     is_kept_without_words=True,
 )
 

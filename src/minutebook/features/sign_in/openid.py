@@ -63,13 +63,7 @@ class Person:
 class Provider:
     """Sends people to a provider, and gets their identity from it; `home` is this server's public URL."""
 
-    def __init__(
-        self,
-        issuer: Issuer,
-        client: str,
-        secret: str | None,
-        home: str,
-    ) -> None:
+    def __init__(self, issuer: Issuer, client: str, secret: str | None, home: str) -> None:
         self.name = urlsplit(issuer.name).hostname or issuer.name
         self._issuer = issuer
         self._client = client

@@ -125,10 +125,7 @@ def memory_vector_search(
     except ScopeViolation:
         return []
     app.note_answer(
-        caller,
-        "memory-vector-search",
-        query or "",
-        ((hit.memory, hit.similarity) for hit in hits),
+        caller, "memory-vector-search", query or "", ((hit.memory, hit.similarity) for hit in hits)
     )
     return [
         whole(hit.memory) | {"similarity": hit.similarity, "rank_score": hit.score} for hit in hits

@@ -63,12 +63,7 @@ def stop_database(app: App, caller: Caller) -> Shape:
 
 
 def add_memory(
-    app: App,
-    caller: Caller,
-    prompt: str,
-    thought: str,
-    response: str,
-    sessionId: str | None = None,
+    app: App, caller: Caller, prompt: str, thought: str, response: str, sessionId: str | None = None
 ) -> Shape:
     """Keep a turn."""
     turn = app.sessions.add(caller, sessionId, prompt, thought, response)
@@ -81,11 +76,7 @@ def add_memory(
 
 
 def get_session_memories(
-    app: App,
-    caller: Caller,
-    sessionId: str,
-    limit: int,
-    offset: int,
+    app: App, caller: Caller, sessionId: str, limit: int, offset: int
 ) -> Shape:
     """Return a session's turns, oldest first."""
     page = app.sessions.page(caller, sessionId, limit, offset)
@@ -98,11 +89,7 @@ def get_session_memories(
 
 
 def query_raw_memories(
-    app: App,
-    caller: Caller,
-    query: str,
-    nResults: int,
-    sessionId: str | None = None,
+    app: App, caller: Caller, query: str, nResults: int, sessionId: str | None = None
 ) -> Shape:
     """Find turns by meaning and by words."""
     hits = app.journal_search.turns(caller, query, nResults, sessionId)
@@ -132,11 +119,7 @@ def delete_all_summaries(app: App, caller: Caller) -> Shape:
 
 
 def query_summaries(
-    app: App,
-    caller: Caller,
-    query: str,
-    nResults: int,
-    category: str | None = None,
+    app: App, caller: Caller, query: str, nResults: int, category: str | None = None
 ) -> Shape:
     """Find summaries by meaning and by words."""
     hits = app.journal_search.summaries(caller, query, nResults, _category(category))
@@ -144,11 +127,7 @@ def query_summaries(
     return _found(query, [_summary(hit.record) | _nearness(hit) for hit in hits])
 
 
-def summarize_sessions(
-    app: App,
-    caller: Caller,
-    sessionId: str | None = None,
-) -> Shape:
+def summarize_sessions(app: App, caller: Caller, sessionId: str | None = None) -> Shape:
     """Summarise one session, or all that have no up-to-date summary."""
     if sessionId is None:
         batch = app.summaries.summarize_all(caller)
@@ -167,10 +146,7 @@ def summarize_sessions(
             for each in done
         ],
         "failed": [
-            {
-                "sessionId": each.session.name,
-                "reason": named(redacted_for(caller, each.error))[1],
-            }
+            {"sessionId": each.session.name, "reason": named(redacted_for(caller, each.error))[1]}
             for each in failed
         ],
     }
@@ -201,12 +177,7 @@ def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
         message += f"; {removed} made way"
     if kept:
         message += f"; {kept} stay, which are not yours to remove"
-    return {
-        "imported": imported,
-        "skipped": skipped,
-        "mode": mode,
-        "message": f"{message}.",
-    }
+    return {"imported": imported, "skipped": skipped, "mode": mode, "message": f"{message}."}
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -241,10 +212,7 @@ def _health(health: Health, at: datetime) -> Shape:
                 "managed": True,
                 "strategy": "embedded",
             },
-            "connection": {
-                "connected": counts is not None,
-                "collections": _collections(counts),
-            },
+            "connection": {"connected": counts is not None, "collections": _collections(counts)},
         },
         "features": {"summarization": health.pulse is not HealthStatus.UNHEALTHY},
         "startup": {
