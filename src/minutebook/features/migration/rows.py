@@ -1,4 +1,4 @@
-"""Records on their way from one database into another, of whatever engine."""
+"""Read and write records that are moved from one database into another, of any engine."""
 
 from collections.abc import Collection, Sequence
 from itertools import islice
@@ -20,8 +20,8 @@ _BATCH = 500
 class Transfer:
     """A transfer of records out of a database, or into it from another.
 
-    A database into which records are being moved notes from which, and how far each organization has
-    come; until the move has ended nobody else can open it.
+    The target's database notes the source, and how far each organization has come; until the move has
+    ended nobody else can open it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -39,8 +39,8 @@ class Transfer:
     def begin(self, source: str) -> None:
         """Note that the records of another database, named by its identity, are being moved here.
 
-        It may have been noted before. Raises StoreError if other records are here, or were written
-        here since an earlier move had ended.
+        It may have been noted before. Raises StoreError if records of another origin are here, or were
+        written here after an earlier move had ended.
         """
         with self._database.registering() as connection:
             noted, written = source_of(connection), _written(connection)
@@ -66,7 +66,7 @@ class Transfer:
     def receive(
         self, organization: str, carried: Sequence[Carried], gone: Sequence[Gone], up_to: int
     ) -> None:
-        """Keep and remove records of an organization, and note how far that goes, in one transaction."""
+        """Keep and remove records of an organization, and note that its changes are here `up_to` one, in one transaction."""
         spaces = {each.embedding.space for each in carried if each.embedding is not None}
         with (
             self._database.transaction(organization),
@@ -82,9 +82,9 @@ class Transfer:
             note_received(connection, number, up_to)
 
     def copy_side_tables(self, organizations: Sequence[str], source: Database) -> None:
-        """Put all that stands beside another database's records in place of the same here.
+        """Replace the side tables of organizations, and the times of tokens' last uses, by those of another database.
 
-        It is brought anew each time, since it is removed without a change in the feed.
+        They are copied anew each time, since their rows are removed without a change in the feed.
         """
         for table in all_tables():
             if table.is_by_organization:
@@ -94,7 +94,7 @@ class Transfer:
             TokenUses(self._database).note(token, at)
 
     def end(self) -> None:
-        """Note that all is here, so that the database may be opened, and how far each organization is, by which a later write shows."""
+        """Note that all is here, so that the database can be opened, and each organization's sequence, which shows later writes."""
         with self._database.registering() as connection:
             table, key = connection.feeds
             connection.run(
@@ -129,7 +129,7 @@ class Transfer:
 
 
 def note_received(connection: Connection, number: int, up_to: int) -> None:
-    """Note how far an organization's changes are here."""
+    """Note the sequence of the source up to which an organization's changes are here."""
     connection.run(
         "INSERT INTO migrated VALUES (?, ?, NULL) ON CONFLICT (organization)"
         " DO UPDATE SET source_sequence = EXCLUDED.source_sequence, sequence = NULL",
