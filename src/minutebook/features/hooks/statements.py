@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, said_of
+from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, statements_in
 from minutebook.features.summarizer.talks import taken_back
 from minutebook.memory.access.visibility import Records
 from minutebook.record.caller import Caller, without_folder_scope
@@ -38,7 +38,7 @@ def is_taken_back(records: Records, caller: Caller, turn: Turn, text: str) -> bo
     here = view.narrowed(repository=turn.repository, user=turn.user).where(since=turn.at)
     after = here.find(Turn, order=["at"], limit=NEXT)
     talk = _in_order([*after, *here.find(Turn, order=["-at"], limit=LATEST)])
-    statements = said_of(quotes_of(talk, len(talk)))
+    statements = statements_in(quotes_of(talk, len(talk)))
     passage = " ".join(sentences(text))
     in_passage = [
         index for index, each in enumerate(statements) if not each.by_user and each.text in passage
