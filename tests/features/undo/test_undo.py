@@ -311,7 +311,7 @@ def test_a_suggestion_that_was_applied_waits_again(world: World) -> None:
     world.app.get(Inbox).apply(asking(world), "1")
     taken_back(world, last_number(world))
     assert records(world) == before
-    assert [each.name for each in world.app.get(Inbox).listing(PERSON, 9).waiting] == ["1"]
+    assert [each.name for each in world.app.get(Inbox).listing(PERSON, 9).suggestions] == ["1"]
     with pytest.raises(Conflict, match="tidy apply 1"):
         taken_back(world, last_number(world))
 

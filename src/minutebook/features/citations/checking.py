@@ -26,7 +26,7 @@ from minutebook.features.citations.trees import (
     open_repository,
     reading_git,
 )
-from minutebook.features.code.references import as_given, below, references_in
+from minutebook.features.code.references import quote_citations, references_in, relative_to_root
 
 _IS_FILE = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
 
@@ -115,14 +115,18 @@ class CodeCheck:
     def missing(self, given: Iterable[str]) -> list[str]:
         """Return those of some citations, given by hand, that cite nothing in the last commit."""
         tree = self._before(self._head)
-        return [each for each in given if not list(cited_in(references_in(as_given([each])), tree))]
+        return [
+            each
+            for each in given
+            if not list(cited_in(references_in(quote_citations([each])), tree))
+        ]
 
     @reading_git()
     def absent(self, text: str) -> list[str]:
         """Return the files below the work tree that a text cites, with a folder or lines, and that are neither there nor in the last commit."""
         top = str(self.root).rstrip("/")
         named = [
-            (each.written, below(top, each.path))
+            (each.written, relative_to_root(top, each.path))
             for each in references_in(text)
             if each.path and _IS_FILE.search(each.path) and (each.lines or "/" in each.path)
         ]

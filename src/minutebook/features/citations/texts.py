@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from minutebook.features.code.references import Reference, as_given, below, references_in
+from minutebook.features.code.references import (
+    Reference,
+    quote_citations,
+    references_in,
+    relative_to_root,
+)
 from minutebook.record.records import Decision, Kind, Memory, MemoryType, Summary
 
 CITES = "cites"
@@ -37,7 +42,7 @@ class CitingText:
         """Return the possible citations, each once, with paths below the root of a work tree."""
         files = [each.removeprefix(f"{root}/") for each in self.files]
         found = [
-            each if each.path is None else replace(each, path=below(root, each.path))
+            each if each.path is None else replace(each, path=relative_to_root(root, each.path))
             for each in references_in(self.text)
         ]
         return list(dict.fromkeys((*found, *map(Reference, files, files))))
@@ -63,7 +68,7 @@ def citing_text(
             title, is_binding = record.title or record.content, record.type in _RULES
             # The title that an importer made names the file that it read.
             text = record.content if "imported" in record.metadata else text
-            text = f"{text}\n{as_given(given_in(record.metadata))}".rstrip()
+            text = f"{text}\n{quote_citations(given_in(record.metadata))}".rstrip()
         case Decision():
             at, title = record.created_at, record.title
         case Summary():

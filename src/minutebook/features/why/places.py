@@ -11,7 +11,12 @@ from minutebook.app import App
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import UNREADABLE, Blobs
 from minutebook.features.code.projects import Projects
-from minutebook.features.code.references import Reference, below, file_meant, references_in
+from minutebook.features.code.references import (
+    Reference,
+    file_meant,
+    references_in,
+    relative_to_root,
+)
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import id_of, record_of, repository_of, written_code
@@ -175,7 +180,7 @@ class PlaceReasons:
 
 def _place_in_file(project: Project, repository: pygit2.Repository, named: Reference) -> str:
     """Return the place of a reference to a file as `asked_lines` reads it."""
-    path = below(project.path, named.path or "")
+    path = relative_to_root(project.path, named.path or "")
     if path not in repository.index:
         path = file_meant(path, (each.path for each in repository.index)) or path
     after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
