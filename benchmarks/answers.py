@@ -37,7 +37,7 @@ from minutebook.config import load, settings_with
 from minutebook.config.models import Models, models_of
 from minutebook.features.hooks.contexts import HookContexts
 from minutebook.features.hooks.operations import RELEVANCE
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.origin import Origin
 from minutebook.record.records import Role
 from minutebook.record.writing.drafts import Draft
@@ -193,7 +193,7 @@ def _keep(app: App, document: Document) -> str:
     if document.is_turn:
         return app.sessions.add(PERSON, document.session, document.text, "", document.response).id
     origin = Origin(client="benchmark", session=document.session)
-    caller = in_call(PERSON, session=document.session, origin=origin)
+    caller = with_call(PERSON, session=document.session, origin=origin)
     return app.memories.store(caller, Draft(content=document.text, type=document.type)).id
 
 

@@ -27,7 +27,7 @@ from minutebook.app import App
 from minutebook.config import settings_with
 from minutebook.features.code.projects import Projects
 from minutebook.memory.jobs import stopping
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import Conflict
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.contracts.knowledge import knowledge
@@ -206,7 +206,7 @@ def _at_work(work: Callable[[threading.Event], object]) -> Iterator[None]:
 
 def _reading(app: App, folder: Path, stop: threading.Event) -> None:
     """Read a folder as if it was never read, over and over."""
-    caller = in_call(settings_with().caller(), progress=stopping(stop))
+    caller = with_call(settings_with().caller(), progress=stopping(stop))
     while not stop.is_set():
         try:
             project = app.get(Projects).index(caller, str(folder), 0.0).progress.project

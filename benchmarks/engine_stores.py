@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import NotThere, Table, stopwatch
 from benchmarks.store import FEW, MAIN, PART, SPACE, STOP_WORDS, WORDS, Records, word
+from minutebook.features.migration.rows import Transfer
 from minutebook.record.records import Memory
 from minutebook.store.protocol import Tended
-from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.values import Carried, TextVectors
 from minutebook.text.languages import FUNCTION_WORDS

@@ -55,7 +55,7 @@ from minutebook.memory.search.hit_notes import HitNotes
 from minutebook.memory.search.newest_first import NewestFirst
 from minutebook.memory.search.passages import Passages
 from minutebook.memory.search.recall import WEIGHTS
-from minutebook.record.caller import WorkTree, in_call
+from minutebook.record.caller import WorkTree, with_call
 from minutebook.record.records import IndexState, Memory, MemoryType, Project, Role
 from minutebook.record.writing.drafts import Draft
 
@@ -156,7 +156,7 @@ def costs_of_verdicts(clone: Path, *, quick: bool) -> Table:
         root = Path(folder, "code")
         pygit2.clone_repository(pygit2.discover_repository(str(clone)) or str(clone), str(root))
         names = list(_definitions(root, 20 if quick else 200))
-        caller = in_call(
+        caller = with_call(
             replace(app.settings.caller(), role=Role.HUMAN), work_tree=WorkTree(str(root))
         )
         for path, name in names:

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.caller import Call, Caller, with_call
 from minutebook.record.origin import Origin
 from minutebook.record.records import MemoryType, Role
 from minutebook.record.writing.drafts import Draft
@@ -194,11 +194,11 @@ def test_which_program_wrote_what_is_shown_and_asked_for(run: Run, tmp_path: Pat
     asks = Caller(name="agent", role=Role.AGENT, call=Call(session="session_1"))
     origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="session_1")
     with closing(open_app(settings_with(home=tmp_path / "home", embedder="none"))) as app:
-        cursor = in_call(asks, origin=origin)
+        cursor = with_call(asks, origin=origin)
         draft = Draft(content="Deploy on Tuesdays.", type=MemoryType.FACT)
         id = app.memories.store(cursor, draft).id
         turn = app.sessions.add(cursor, None, "when?", "", "on Tuesdays")
-        other = in_call(asks, origin=Origin(client="claude-code", version="2.0"))
+        other = with_call(asks, origin=Origin(client="claude-code", version="2.0"))
         app.memories.update(other, id, {"content": "Deploy on Mondays."})
     own = remembered(run, "The kettle is upstairs.")
     assert "by agent through cursor 1.2.3" in done(run, "list", "--client", "Cursor")

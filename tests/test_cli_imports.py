@@ -99,13 +99,11 @@ def test_a_command_imports_nothing_that_it_does_not_need(run: Run) -> None:
 
 
 @pytest.mark.whole
-def test_the_lines_of_status_import_no_engine() -> None:
-    """A daemon counts what they tell, so they come as quickly as a list does."""
+def test_status_imports_no_engine_and_no_settings() -> None:
+    """A daemon counts what it tells, so it comes as quickly as a list does."""
     program = (
         "import sys, minutebook.ask.over_socket, minutebook.cli.commands.upkeep\n"
-        "from minutebook.feature import loaded\n"
-        "list(loaded('status'))\n"
-        "print({*sys.modules} & {'numpy', 'minutebook.memory.maintenance', 'minutebook.store.protocol', 'minutebook.config.models'})"
+        "print({*sys.modules} & {'numpy', 'minutebook.memory.maintenance', 'minutebook.store.protocol', 'minutebook.config.settings'})"
     )
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)
     assert done.stdout == "set()\n", done.stderr

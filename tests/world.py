@@ -26,7 +26,7 @@ from minutebook.config import settings_with
 from minutebook.config.models import models_of
 from minutebook.feature import features
 from minutebook.model import Embedded, Embedder, Embedding, Model, Vector
-from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.caller import Call, Caller, with_call
 from minutebook.record.errors import ModelUnavailable
 from minutebook.record.filters import Filter
 from minutebook.record.records import (
@@ -214,7 +214,7 @@ class World:
     def by(self, **changes: Any) -> "World":
         """The same world as another caller meets it; to the system's own every door is open."""
         call = {name: changes.pop(name) for name in list(changes) if name in _CALL}
-        caller = in_call(replace(self.caller, **changes), **call)
+        caller = with_call(replace(self.caller, **changes), **call)
         if "organization" in changes and "writes_system" not in changes:
             caller = replace(caller, writes_system=caller.organization == SYSTEM_ORGANIZATION)
         return replace(self, caller=caller)

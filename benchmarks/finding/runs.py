@@ -17,7 +17,7 @@ from minutebook.app import App, now, open_app
 from minutebook.config import Settings
 from minutebook.config.models import Models, models_of
 from minutebook.memory.search.doubt import RELEVANCE
-from minutebook.record.caller import Caller, Note, Progress, in_call
+from minutebook.record.caller import Caller, Note, Progress, with_call
 from minutebook.record.errors import EmbeddingNotReady, MinutebookError
 from minutebook.record.origin import Origin
 from minutebook.record.writing.drafts import Draft
@@ -314,7 +314,7 @@ class _Store:
         arguments = {"query": query.text, "limit": limit, **system.arguments}
         set_tokens = self._app.recall_tokens
         self._app.recall_tokens = set_tokens if tokens is None else tokens
-        caller = in_call(replace(self._caller, as_of=query.at), in_lines=in_lines)
+        caller = with_call(replace(self._caller, as_of=query.at), in_lines=in_lines)
         answer = self._answer(caller, system.tool, arguments)
         self._app.recall_tokens = set_tokens
         return answer
@@ -351,7 +351,7 @@ class _Store:
     def _keep(self, document: Document) -> Spent:
         """Store a document as a memory or a turn of its session, at its time."""
         origin = Origin(client="minutebook bench", session=document.session)
-        caller = in_call(self._caller, session=document.session, origin=origin)
+        caller = with_call(self._caller, session=document.session, origin=origin)
         self._clock.said = document.at
         id, spent = _timed(lambda: self._kept(caller, document))
         self._clock.said = None

@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def use_utf8(stream: "TextIO") -> None:
-    """Have a pipe or a file speak UTF-8; a console of Windows does, the rest there follows a code page."""
+    """Set the encoding of a pipe or file to UTF-8. On Windows a console has it already; others follow a code page."""
     if isinstance(stream, TextIOWrapper) and not stream.isatty():
         stream.reconfigure(encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """The composition root: gives the services their collaborators.
 
-A command composes the services that it uses and imports no others, for most of what a short one
-costs is imports; a server composes all of them before its first call (`App.start`). The services of the core
+A command composes the services that it uses and imports no others, because imports take most of the time of a short
+one; a server composes all of them before its first call (`App.start`). The services of the core
 stand in App, those of a feature in a class of its own, which `App.get` makes.
 """
 
@@ -18,7 +18,7 @@ from minutebook.config import Settings
 from minutebook.config.models import Models, models_of
 from minutebook.config.places import data_directory, machine_name
 from minutebook.config.stores import locks_of, open_store
-from minutebook.feature import Event, features, heard, loaded
+from minutebook.feature import Event, entries_of, features, listeners
 from minutebook.memory.access.audit import Trail
 from minutebook.memory.access.tokens import Tokens
 from minutebook.memory.access.visibility import Clock
@@ -80,19 +80,19 @@ class service(Generic[T]):  # noqa: N801
         kept = vars(app)
         with app.composing:
             if self._name not in kept:
-                # Found there from now on, before this descriptor.
+                # From now on Python finds it in the object's dictionary, before this descriptor.
                 kept[self._name] = self._compose(app)
         made: T = kept[self._name]
         return made
 
 
-def service_names(of: type) -> Iterator[str]:
-    """Yield the name of each service that a class composes."""
-    yield from (name for name, value in vars(of).items() if isinstance(value, service))
+def service_names(owner: type) -> Iterator[str]:
+    """Yield the name of each service of a class."""
+    yield from (name for name, value in vars(owner).items() if isinstance(value, service))
 
 
 def compose_all(composer: object) -> None:
-    """Compose every service that an object's class has."""
+    """Compose every service of an object's class."""
     for name in service_names(type(composer)):
         getattr(composer, name)
 
@@ -127,27 +127,27 @@ class App:
         self._presence = presence
         self._parts: dict[Callable[[App], Any], Any] = {}
 
-    def get(self, of: "Callable[[App], P]") -> P:
-        """Return the object of a feature's class, which takes an App; composed when it is first asked for, once."""
+    def get(self, part: "Callable[[App], P]") -> P:
+        """Return the one object of a feature's class, which takes an App; it is made when it is first asked for."""
         with self.composing:
-            if of not in self._parts:
-                self._parts[of] = of(self)
-        made: P = self._parts[of]
+            if part not in self._parts:
+                self._parts[part] = part(self)
+        made: P = self._parts[part]
         return made
 
     def note_answer(
-        self, caller: Caller, act: str, question: str, got: Iterable[tuple[Record, float]]
+        self, caller: Caller, act: str, question: str, hits: Iterable[tuple[Record, float]]
     ) -> None:
-        """Tell features which records a question got through a tool, best first."""
-        self.tell(Event.ANSWER, caller, act, question, list(got))
+        """Tell features which records, with their scores, a tool answered to a question, best first."""
+        self.tell(Event.ANSWER, caller, act, question, list(hits))
 
-    def tell(self, event: Event, *given: Any) -> "list[Any]":
+    def tell(self, event: Event, *arguments: Any) -> "list[Any]":
         """Tell features of an event on this store; return their answers."""
-        return [act(self, *given) for act in heard(event)]
+        return [listener(self, *arguments) for listener in listeners(event)]
 
     def _made(self, register: str) -> "list[Any]":
-        """Return the entries that the features have in a register, each made for this app."""
-        return [make(self) for make in loaded(register)]
+        """Call each feature's entry in a register with this app; return the results."""
+        return [make(self) for make in entries_of(register)]
 
     @service
     def background(self) -> "BackgroundWork":
@@ -220,7 +220,7 @@ class App:
         )
 
     def note_written(self, caller: Caller, record: TextRecord) -> None:
-        """Add the notes on a text that was just written to the call: similar memories, and the notes of features."""
+        """Add notes on a record that was just written to the caller's call: similar memories, and the notes of features."""
         if isinstance(record, Memory):
             self.similar.note(caller, record)
         self.tell(Event.WRITE, caller, record)
@@ -279,7 +279,7 @@ class App:
         """Search memories and decisions."""
         from minutebook.memory.search.recall import Recall
 
-        texts = [self.get(of) for of in loaded("answers.texts")]
+        texts = [self.get(of) for of in entries_of("answers.texts")]
         return Recall(self._records, self.embeddings, self.clock, texts)
 
     @service
@@ -291,7 +291,7 @@ class App:
 
         newest = NewestFirst(self.embeddings, self.infrastructure.records)
         passages = Passages(self._records, self.embeddings)
-        lists = [self.get(of) for of in loaded("answers.lists")]
+        lists = [self.get(of) for of in entries_of("answers.lists")]
         return CombinedRecall(self._records, self.recall, newest, passages, self.hit_notes, lists)
 
     @service
@@ -355,7 +355,7 @@ class App:
         self.background.start()
 
     def close(self) -> None:
-        """Have the work in the background end soon, and close the store."""
+        """Stop the work in the background, and close the store."""
         self.stopping.set()
         self.embeddings.notify()
         with self.composing:
@@ -375,11 +375,11 @@ def open_app(
     embedding_wait: float = EMBEDDING_WAIT,
     or_reads: bool = False,
 ) -> App:
-    """Open the store of these settings, made if it is missing, and build the app on it.
+    """Open the store of these settings, creating a missing one, and return the app on it.
 
-    Raises StoreError if the store cannot be opened, InvalidInput if settings do not fit together. A
-    failure leaves nothing open. A call waits `embedding_wait` seconds for a model that is loading. With `or_reads`
-    a store that cannot be written is opened to be read.
+    A call waits up to `embedding_wait` seconds for a model that is loading. With `or_reads`
+    a store that cannot be written is opened for reading. Raises StoreError if the store cannot be opened,
+    InvalidInput if settings do not fit together; a failure leaves nothing open.
     """
     models = models or models_of(settings)
     with ExitStack() as opened:

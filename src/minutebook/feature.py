@@ -1,7 +1,7 @@
-"""The seam: how a feature enters the core. Each is a folder of `features/`; its `feature.py` lists all that it adds.
+"""The seam between core and features. A feature is a folder of `features/`; its `feature.py` lists all that it adds.
 
 A text `module:name` names a class or a function; `.module:name` is one of the feature's own folder. It is imported when it
-is first needed, for most of what a short command costs is imports.
+is first needed, because imports take most of the time of a short command.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -151,7 +151,7 @@ class Feature:
     """Operations by which `minutebook show` reads records of a kind, instead of a memory, by an id. One feature has
     them; by its name here no other feature's operations are imported for it."""
     status: str = ""
-    """Its lines of `status`: a function from an API and Settings to names and values."""
+    """Its lines of `status`: a function from an App and a Caller to values by name; None for a line that is left out."""
     setup: str = ""
     """Its steps of `setup`: `Steps`."""
     today: str = ""
@@ -181,12 +181,12 @@ class Feature:
         return getattr(import_module(self.module(module)), attribute)
 
     def module(self, name: str) -> str:
-        """Return the full name of a module that may be named from the feature's folder on."""
+        """Return the full name of a module; `.name` is one of the feature's folder."""
         return resolve_name(name, f"{FOLDER}.{self.name}")
 
 
 def engines() -> Mapping[str, tuple[Feature, str]]:
-    """Return the feature that opens stores with addresses of a scheme, and the name of its function."""
+    """Return by the scheme of a store's address the feature that opens such stores, and the name of its function."""
     return {scheme: (each, name) for each in features() for scheme, name in each.engines.items()}
 
 
@@ -197,16 +197,15 @@ def features() -> Sequence[Feature]:
     return tuple(import_module(f"{FOLDER}.{name}.feature").FEATURE for name in names)
 
 
-def loaded(register: str) -> Iterator[Any]:
-    """Import and yield the entries of each feature in a register, such as `jobs` or `files.copies`."""
-    name_in = attrgetter(register)
+def entries_of(register: str) -> Iterator[Any]:
+    """Import and yield the entries of features in a register, such as `jobs` or `files.copies`."""
+    entry_of = attrgetter(register)
     for each in features():
-        if name := name_in(each):
+        if name := entry_of(each):
             yield each.load(name)
 
 
-def heard(event: Event) -> Iterator[Any]:
-    """Import and yield the functions of features for an event."""
-    for each in features():
-        if name := each.on.get(event):
-            yield each.load(name)
+@cache
+def listeners(event: Event) -> Sequence[Any]:
+    """Import and return the functions that features call on an event."""
+    return [each.load(each.on[event]) for each in features() if event in each.on]

@@ -3,7 +3,7 @@
 import sys
 
 from minutebook.app import open_app
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.records import Role
 from tests.homes import settings_at
 
@@ -16,7 +16,7 @@ def main(home: str) -> None:
             sys.stdout.write(f"{what}\n")
             sys.stdout.flush()
 
-    app.summaries.summarize_all(in_call(Caller(name="robot", role=Role.AGENT), progress=progress))
+    app.summaries.summarize_all(with_call(Caller(name="robot", role=Role.AGENT), progress=progress))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.ask.day import report
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.memory.access.visibility import everything_in
@@ -35,7 +35,7 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
     app = world.app
     embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, FileLocks(locks))
     stop = threading.Event()
-    jobs = chain(*(jobs_of(app) for jobs_of in loaded("jobs")))
+    jobs = chain(*(jobs_of(app) for jobs_of in entries_of("jobs")))
     work = BackgroundWork(
         embedding, embeddings, world.caller, stop, jobs, app.job_runs, interval=0.01
     )

@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.features.code.search import CodeSearch
 from minutebook.features.ledger.search import DecisionMode, DecisionSearch
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.filters import Filter, MemoryQuery
 from minutebook.record.records import Turn
@@ -60,7 +60,7 @@ def test_each_contract_says_the_same_of_each_query() -> None:
 
 def test_what_follows_the_longest_text_is_kept_and_not_found(world: World) -> None:
     long = "beginning " + "x" * (MAX_TEXT - 10) + " ending"
-    caller = in_call(world.caller, session="session_long")
+    caller = with_call(world.caller, session="session_long")
     turn = world.app.sessions.add(caller, None, long, "", "")
     assert turn.prompt == long
     where = Filter(organization=turn.organization)

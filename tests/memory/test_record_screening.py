@@ -17,7 +17,7 @@ from minutebook.features.code.projects import Projects
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
-from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.caller import Call, Caller, with_call
 from minutebook.record.policy import Redact
 from minutebook.record.records import Entry, Memory, MemoryType, Role, Turn
 from minutebook.record.writing.drafts import Draft
@@ -38,7 +38,7 @@ def open_one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opener]:
 
 def asking() -> Caller:
     """A caller with a request of its own, and a reason that gives a secret away."""
-    return in_call(replace(ADMIN, call=Call(request="one")), reason=TEXT, notes={})
+    return with_call(replace(ADMIN, call=Call(request="one")), reason=TEXT, notes={})
 
 
 def fact(content: str = TEXT, **said: Any) -> Draft:
@@ -178,7 +178,7 @@ def test_an_archive_is_imported_as_it_is_and_its_secrets_are_named(
     path = tmp_path / "all.jsonl"
     world.app.get(Archives).export_to(owner, OWN, path)
     other = open_one(name="other", redact=Redact.MASK)
-    caller = in_call(owner, notes={})
+    caller = with_call(owner, notes={})
     other.app.get(Archives).import_from(caller, path, Mode.MERGE, is_own=True)
 
     def records(of: World) -> list[Any]:

@@ -14,7 +14,7 @@ from minutebook.memory.embeddings import BATCH
 from minutebook.model import Embedding
 from minutebook.record.filters import Filter, MemoryQuery
 from minutebook.record.records import CodeChunk, Memory, Turn
-from minutebook.serve.contracts.answers import texts_of
+from minutebook.serve.contracts.answers import readable_parts
 from minutebook.store.values import VectorSpace
 from tests.features.catalog.contract.cataloged import facts_of, found
 from tests.features.journal.contract import journaled
@@ -73,7 +73,7 @@ def answers(world: World) -> Sequence[str]:
 def notes(world: World) -> list[str]:
     fresh = world.by(request="note")
     answer = fresh.contract.call(fresh.app, fresh.caller, "recall", {"query": ASKED})
-    first, *others = texts_of(answer)
+    first, *others = readable_parts(answer)
     assert json.loads(first)["results"]
     return [each for each in others if "compared by" in each]
 

@@ -23,7 +23,7 @@ from minutebook.record.trust.doors import (
     is_of_project,
     voice_of_decision,
     voice_of_memory,
-    waits,
+    waits_for_review,
 )
 from minutebook.record.trust.fingerprints import Fingerprinted, fingerprint
 from minutebook.record.trust.trail import text_digest
@@ -205,7 +205,7 @@ def test_the_project_is_where_the_caller_works(
 
 
 def test_an_agent_s_rules_and_what_came_from_elsewhere_wait() -> None:
-    assert waits(AS_RULE, Voice.AGENT)
-    assert waits(FACT, Voice.CLAIMED)
-    assert not waits(FACT, Voice.AGENT)
-    assert not waits(AS_RULE, Voice.PERSON)
+    assert waits_for_review(AS_RULE, Voice.AGENT)
+    assert waits_for_review(FACT, Voice.CLAIMED)
+    assert not waits_for_review(FACT, Voice.AGENT)
+    assert not waits_for_review(AS_RULE, Voice.PERSON)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.record.caller import Caller, FolderScope, anywhere
+from minutebook.record.caller import Caller, FolderScope, without_folder_scope
 from minutebook.record.filters import (
     Filter,
     MemoryQuery,
@@ -214,7 +214,7 @@ def test_a_folder_is_a_default_for_writes_and_for_what_is_shown(
     caller = Caller(name="ada", role=Role.AGENT, repositories=bound, folder_scope=scope)
     assert repository_of(caller) == written
     assert visible_filter(caller, "acme").repositories == shown
-    assert visible_filter(anywhere(caller), "acme").repositories == bound
+    assert visible_filter(without_folder_scope(caller), "acme").repositories == bound
 
 
 def test_a_repository_that_is_named_goes_before_the_folders() -> None:

@@ -15,7 +15,7 @@ from minutebook.record.records import SYSTEM_ORGANIZATION, Role, Token
 from minutebook.record.rights.grants import (
     Grant,
     caller_with,
-    check_end,
+    check_expiry,
     check_grant,
     grant_of,
     is_live,
@@ -61,10 +61,10 @@ def test_a_grant_that_names_nobody_is_refused_with_its_argument(
 
 def test_an_end_lies_in_the_future_or_there_is_none() -> None:
     now = INSTANTS[1]
-    check_end(None, now)
-    check_end(now + timedelta(microseconds=1), now)
+    check_expiry(None, now)
+    check_expiry(now + timedelta(microseconds=1), now)
     with pytest.raises(InvalidInput):
-        check_end(now, now)
+        check_expiry(now, now)
 
 
 @given(tokens, st.sampled_from(INSTANTS))

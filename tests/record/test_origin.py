@@ -1,6 +1,6 @@
 import pytest
 
-from minutebook.record.origin import LONGEST_NAME, Origin, as_client, by_whom, tidied
+from minutebook.record.origin import LONGEST_NAME, Origin, as_client, byline, tidied
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_name_of_a_client_is_a_token(told: str, kept: str) -> None:
     ],
 )
 def test_a_name_does_not_pass_for_the_words_around_it(author: str, origin: Origin | None, said: str) -> None:  # fmt: skip
-    assert by_whom(author, origin) == said
+    assert byline(author, origin) == said
 
 
 def test_only_the_parts_that_are_known_are_named() -> None:

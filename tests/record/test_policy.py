@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.record import policy
-from minutebook.record.caller import ANYBODY, Caller, in_call
+from minutebook.record.caller import ANYBODY, Caller, with_call
 from minutebook.record.errors import Forbidden, Locked, Refused, ScopeViolation
 from minutebook.record.policy import Policy, Scope
 from minutebook.record.records import (
@@ -403,7 +403,7 @@ def test_what_a_request_names_narrows_its_caller_or_is_refused(
     user: str | None,
 ) -> None:
     held_to = replace(caller(Role.ADMIN), organization=held, repositories=repositories, user=own)
-    who = in_call(held_to, request="r")
+    who = with_call(held_to, request="r")
     may = (
         (organization is None or (organization != "~system" and held in (None, organization)))
         and (repository is None or repositories is None or repository in repositories)

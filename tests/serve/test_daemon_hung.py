@@ -12,7 +12,7 @@ import pytest
 
 from minutebook.serve import invocation
 from minutebook.serve.daemon.rendezvous import DaemonAddress
-from minutebook.serve.daemon.spawning import KILLS, Ended, started
+from minutebook.serve.daemon.spawning import KILLS, StartFailed, start_and_connect
 from minutebook.store.disk.filelock import FileLock
 from tests.serve.daemon.test_process import CALL, WITHOUT, House, content, house_in, stored
 
@@ -109,7 +109,7 @@ def test_daemons_that_are_killed_before_they_listen_are_given_up_on(house: House
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
-    with pytest.raises(Ended, match=f"{KILLS} were killed, the last by SIGKILL") as ended:
-        started(asked, house.place(), killing, lambda: True)
+    with pytest.raises(StartFailed, match=f"{KILLS} were killed, the last by SIGKILL") as ended:
+        start_and_connect(asked, house.place(), killing, lambda: True)
     assert len({*killed}) == KILLS
     assert not ended.value.is_invalid

@@ -13,7 +13,7 @@ from mcp.client import Client
 
 from minutebook.config import settings_with
 from minutebook.features.journal.contract import journal
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import StoreClosed
 from minutebook.record.records import Turn
 from minutebook.serve.app_loader import AppLoader
@@ -181,13 +181,13 @@ UNTOLD = SimpleNamespace(client_params=None)
 
 @pytest.mark.parametrize("id", ["x\n2026 INFO all is well", "x" * 65, "", "ümlaut", 10**70])
 def test_an_id_that_cannot_stand_in_a_line_is_named_by_its_digest(world: World, id: Any) -> None:
-    worker = Dispatcher(lambda: world.app, lambda context: in_call(world.caller, session="s"))
+    worker = Dispatcher(lambda: world.app, lambda context: with_call(world.caller, session="s"))
     asking = worker.caller(SimpleNamespace(request_id=id, session=UNTOLD, request=None))
     _, _, named = asking.call.request.partition("-")
     assert re.fullmatch("[0-9a-f]{16}", named)
 
 
 def test_an_id_that_can_stand_in_a_line_is_shown(world: World) -> None:
-    worker = Dispatcher(lambda: world.app, lambda context: in_call(world.caller, session="s"))
+    worker = Dispatcher(lambda: world.app, lambda context: with_call(world.caller, session="s"))
     asking = worker.caller(SimpleNamespace(request_id="call:7", session=UNTOLD, request=None))
     assert asking.call.request.endswith("-call:7")

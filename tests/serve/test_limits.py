@@ -70,7 +70,7 @@ def test_keys_that_have_all_their_rate_again_are_forgotten_and_others_are_not() 
     clock.now += 1000.0
     through(limit, "busy", 1000)
     limit.wait("last")
-    assert len(limit._left) <= 2
+    assert len(limit._buckets) <= 2
     assert limit.wait("busy") > 0
 
 

@@ -167,6 +167,12 @@ class DictStore:
         ranked = lexical.rank(query, documents).items()
         return [Candidate(id, score) for id, score in ranked if id in allowed][:limit]
 
+    def holding_words(
+        self, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
+    ) -> list[set[str]]:
+        held = {r.id: set(terms(r.text)) for r in self._selected(of, where)}
+        return [{id for id, own in held.items() if own & set(word)} for word in words]
+
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:

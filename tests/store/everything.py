@@ -73,6 +73,7 @@ def ask_everything(store: Tended) -> None:
         store.match(text_class, ACME, parse_query("bread"), 3)
         store.match(text_class, ACME, parse_query('"bread"'), 3)
         store.matches_phrase(text_class, ACME, ["bread"])
+        store.holding_words(text_class, ACME, [["bread"]])
         store.vectors(text_class, "acme", "a")
         store.token_states(text_class, "acme", ["a"], SPACE)
         store.upkeep.states_size(text_class, "acme")

@@ -37,7 +37,7 @@ from minutebook.record.records import (
 )
 from minutebook.store.protocol import Store
 from minutebook.store.values import VectorSpace
-from minutebook.text.words import parse_query, words
+from minutebook.text.words import parse_query, terms, words
 from tests.store import given as drawn
 from tests.store.dict_engine import DictStore
 from tests.store.engine import Engine
@@ -227,6 +227,9 @@ class StoreMachine(RuleBasedStateMachine):
         run = words(name)
         found = self.store.matches_phrase(Memory, where, run)
         assert found == self.oracle.matches_phrase(Memory, where, run)
+        each = [(term, f"{term}s") for term in terms(name)]
+        held = self.store.holding_words(Memory, where, each)
+        assert held == self.oracle.holding_words(Memory, where, each)
         anyone = Filter(organization=where.organization, users=where.users)
         named = self.store.entities_named(anyone, run)
         assert named == self.oracle.entities_named(anyone, run)

@@ -12,7 +12,6 @@ from minutebook.record.errors import StoreDamaged
 from minutebook.record.filters import Filter
 from minutebook.record.records import Memory
 from minutebook.store.protocol import Tended
-from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
 from minutebook.text.late_interaction import FORM, TokenStates
 from tests.packed import packed_of
@@ -68,7 +67,10 @@ def damaging(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Damagin
     engine.discard(folder)
 
 
+@pytest.mark.needs("migration")
 def test_vectors_that_are_cut_short_are_told_and_made_anew(damaging: Damaging) -> None:
+    from minutebook.features.migration.rows import Transfer
+
     store = damaging.store
     damaging.set("a", "vectors", "substr(x., 2)")
     damaging.set("b", "vectors", damaging.nothing)

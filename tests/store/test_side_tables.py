@@ -13,7 +13,6 @@ from minutebook.store.protocol import Tended
 from minutebook.store.sql import side_tables
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import value_text
-from minutebook.store.sql.transfer import Transfer
 from minutebook.store.token_uses import TokenUses
 from tests.features.postgres.engine import PostgresEngine
 from tests.store.engine import Engine
@@ -123,9 +122,12 @@ def test_rows_go_with_the_memory_that_they_name(
         assert [id for _, id, *_ in held(store, "zoo")] == ["a", "b"]
 
 
+@pytest.mark.needs("migration")
 def test_rows_of_organizations_are_copied_to_another_engine_in_place_of_what_was_there(
     engine: Engine, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from minutebook.features.migration.rows import Transfer
+
     enter(monkeypatch, FIRST)
     with (
         closing(SqliteEngine().open(tmp_path / "source")) as source,

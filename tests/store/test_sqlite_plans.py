@@ -272,6 +272,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
             "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
         ),
         (
+            lambda s: s.holding_words(Memory, replace(ACME, ids=frozenset("a")), [["bread"]]),
+            "sqlite_autoindex_memories_1 (organization=? AND id=?",
+        ),
+        (
             lambda s: s.matches_phrase(Memory, ACME, ["bread"]),
             "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
         ),

@@ -147,7 +147,7 @@ class MinutebookMemoryTool(BetaAbstractMemoryTool):
         if f"{new}/".startswith(f"{old}/"):
             raise ToolError(f"Cannot move {command.old_path} into itself")
         self._check_free(new, f"The destination {command.new_path} already exists")
-        # Written before any is removed: what comes in between leaves both, and loses none.
+        # All are written before any is removed, so that an interruption loses none.
         for file in moved:
             self._write(f"{new}{file.path.removeprefix(old)}", file.content)
         for file in moved:
@@ -205,7 +205,7 @@ class MinutebookMemoryTool(BetaAbstractMemoryTool):
             offset += len(page)
 
     def _write(self, path: str, content: str) -> None:
-        # A memory has a text: for an empty file, its path stands there.
+        # A memory must have a text: that of an empty file is its path.
         metadata = {"store": self._name, "path": path, "is_empty": not content}
         self._memory.remember(content or path, key=self._key(path), metadata=metadata)
 
@@ -214,36 +214,17 @@ class MinutebookMemoryTool(BetaAbstractMemoryTool):
 
 
 class MinutebookAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The same tool for the SDK's async client; commands run in threads."""
+    """The memory tool for the SDK's async client; commands run in threads."""
 
     def __init__(self, memory: Minutebook, *, name: str = "anthropic", **more: Any) -> None:
         """Take over `cache_control` for the SDK."""
         super().__init__(**more)
         self._tool = MinutebookMemoryTool(memory, name=name)
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> Any:
-        """Show a file or a folder. Raises ToolError."""
+    async def _execute(self, command: Any) -> Any:
         return await asyncio.to_thread(self._tool.execute, command)
 
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> Any:
-        """Make a file. Raises ToolError."""
-        return await asyncio.to_thread(self._tool.execute, command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> Any:
-        """Replace a text that occurs once. Raises ToolError."""
-        return await asyncio.to_thread(self._tool.execute, command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> Any:
-        """Insert a text after a line. Raises ToolError."""
-        return await asyncio.to_thread(self._tool.execute, command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> Any:
-        """Remove a file or a folder. Raises ToolError."""
-        return await asyncio.to_thread(self._tool.execute, command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> Any:
-        """Move a file or a folder. Raises ToolError."""
-        return await asyncio.to_thread(self._tool.execute, command)
+    view = create = str_replace = insert = delete = rename = _execute
 
     async def clear_all_memory(self) -> Any:
         """Remove every file."""

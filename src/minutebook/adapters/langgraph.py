@@ -31,11 +31,10 @@ _MOST_RANKED = 1_000
 
 
 class MinutebookStore(BaseStore):
-    """Keeps items in a memory; `search` with a query ranks by meaning and words, with its relevance as score.
+    """Keeps items in a memory; `search` with a query ranks them by meaning and words, with the relevance as score.
 
-    Its items alone are found: other memories, decisions and sessions belong to no namespace.
-    `name` keeps what several stores put into one memory apart. Every item can be searched, and `index`
-    chooses nothing. An item does not run out: a time to live is refused.
+    Only its own items are found, no other memories, decisions and sessions; `name` separates several stores in one
+    memory. Every item can be searched: `index` is ignored. Items do not expire: a time to live is refused.
     """
 
     supports_ttl = False
@@ -45,7 +44,7 @@ class MinutebookStore(BaseStore):
         self._name = name
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do some operations: reads see the state before, then the last write to each key is made.
+        """Do operations: all reads see the state before, then the last write to each key is done.
 
         Raises ValueError for an operation or an operator that is not known.
         """
@@ -96,7 +95,7 @@ class MinutebookStore(BaseStore):
         self._memory.remember(
             json.dumps(dict(op.value), ensure_ascii=False),
             key=key,
-            metadata=self._selecting(op.namespace)
+            metadata=self._metadata_below(op.namespace)
             | {"namespace": list(op.namespace), "key": op.key},
         )
 
@@ -105,7 +104,7 @@ class MinutebookStore(BaseStore):
         found = [
             _search_item(memory, score)
             for memory, score in scored
-            if _fits(json.loads(memory.content), op.filter)
+            if _matches_filter(json.loads(memory.content), op.filter)
         ]
         return found[op.offset : op.offset + op.limit]
 
@@ -115,7 +114,7 @@ class MinutebookStore(BaseStore):
         limit = _MOST_RANKED if op.filter else min(op.offset + op.limit, _MOST_RANKED)
         seen = set()
         for hit in self._memory.recall(
-            op.query, limit=limit, metadata=self._selecting(op.namespace_prefix)
+            op.query, limit=limit, metadata=self._metadata_below(op.namespace_prefix)
         ):
             assert hit.memory is not None, "only memories have metadata"
             seen.add(hit.memory.id)
@@ -126,7 +125,7 @@ class MinutebookStore(BaseStore):
                     yield memory, None
 
     def _newest_first(self, prefix: tuple[str, ...]) -> Iterator[tuple[Memory, float | None]]:
-        where = self._selecting(prefix)
+        where = self._metadata_below(prefix)
         offset = 0
         while page := self._memory.list_memories(
             limit=_PAGE, offset=offset, metadata=where
@@ -144,7 +143,7 @@ class MinutebookStore(BaseStore):
         }
         return sorted(fitting)[op.offset : op.offset + op.limit]
 
-    def _selecting(self, prefix: Sequence[str]) -> dict[str, Any]:
+    def _metadata_below(self, prefix: Sequence[str]) -> dict[str, Any]:
         """Return the metadata that all items below a prefix share."""
         levels = {f"namespace[{level}]": label for level, label in enumerate(prefix)}
         return {"store": self._name, **levels}
@@ -170,7 +169,7 @@ def _search_item(memory: Memory, score: float | None) -> SearchItem:
 
 
 def _fixed_prefix(conditions: Iterable[MatchCondition]) -> tuple[str, ...]:
-    """Return the longest beginning without a wildcard that a condition asks for."""
+    """Return the longest prefix without a wildcard that a condition requires."""
     fixed: tuple[str, ...] = ()
     for condition in conditions:
         if condition.match_type == "prefix":
@@ -193,28 +192,30 @@ def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
 
 
-def _fits(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    return all(_agrees(value.get(name), each) for name, each in (wanted or {}).items())
+def _matches_filter(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    return all(_matches_value(value.get(name), each) for name, each in (wanted or {}).items())
 
 
-def _agrees(value: Any, wanted: Any) -> bool:
-    """Compare as LangGraph's own stores do: operators, parts of objects, lists item by item."""
+def _matches_value(value: Any, wanted: Any) -> bool:
+    """Tell whether a value matches a filter as in LangGraph's own stores: operators, parts of objects, lists by item."""
     match wanted:
         case dict() if any(name.startswith("$") for name in wanted):
-            return all(_holds(value, name, operand) for name, operand in wanted.items())
+            return all(_compare(value, name, operand) for name, operand in wanted.items())
         case dict():
-            return isinstance(value, dict) and _fits(value, wanted)
+            return isinstance(value, dict) and _matches_filter(value, wanted)
         case list() | tuple():
             return (
                 isinstance(value, list)
                 and len(value) == len(wanted)
-                and all(_agrees(one, other) for one, other in zip(value, wanted, strict=True))
+                and all(
+                    _matches_value(one, other) for one, other in zip(value, wanted, strict=True)
+                )
             )
         case _:
             return bool(value == wanted)
 
 
-def _holds(value: Any, operator: str, operand: Any) -> bool:
+def _compare(value: Any, operator: str, operand: Any) -> bool:
     match operator:
         case "$eq":
             return bool(value == operand)

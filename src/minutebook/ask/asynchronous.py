@@ -25,7 +25,7 @@ class _Threaded(Generic[S]):
 def _in_thread(
     method: Callable[Concatenate[S, P], T],
 ) -> Callable[Concatenate[_Threaded[S], P], Coroutine[Any, Any, T]]:
-    """Return the method that awaits another one, which runs in a thread; a call under way ends first."""
+    """Return a method that runs another one in a thread and awaits it; if it is cancelled, the thread ends first."""
 
     async def awaited(self: _Threaded[S], /, *arguments: P.args, **named: P.kwargs) -> T:
         return await to_thread.run_sync(partial(method, self._sync, *arguments, **named))
@@ -68,7 +68,7 @@ class AsyncSessions(_Threaded[Sessions]):
 
 
 class AsyncMinutebook(_Threaded[Minutebook]):
-    """A memory, as `Minutebook`, with methods to be awaited; `sync` is the one that it calls."""
+    """A `Minutebook` with methods to be awaited."""
 
     def __init__(self, sync: Minutebook) -> None:
         super().__init__(sync)
@@ -78,7 +78,7 @@ class AsyncMinutebook(_Threaded[Minutebook]):
 
     @property
     def sync(self) -> Minutebook:
-        """The memory with methods that run in threads."""
+        """The memory that this one calls in threads."""
         return self._sync
 
     close = _in_thread(Minutebook.close)
@@ -94,18 +94,18 @@ class AsyncMinutebook(_Threaded[Minutebook]):
 
 
 def _in_background(
-    open_it: Callable[P, Minutebook],
+    open_sync: Callable[P, Minutebook],
 ) -> Callable[P, AbstractAsyncContextManager[AsyncMinutebook]]:
-    """Return the opener of a memory in a thread, which closes it at the end of the block."""
+    """Return the context manager that opens a memory in a thread, and closes it at the end of the block."""
 
     @asynccontextmanager
-    @wraps(open_it)
+    @wraps(open_sync)
     async def opened(*arguments: P.args, **named: P.kwargs) -> AsyncIterator[AsyncMinutebook]:
-        memory = AsyncMinutebook(await to_thread.run_sync(partial(open_it, *arguments, **named)))
+        memory = AsyncMinutebook(await to_thread.run_sync(partial(open_sync, *arguments, **named)))
         try:
             yield memory
         finally:
-            # Also where the block was cancelled, the store is closed.
+            # The store is closed also if the block was cancelled.
             with CancelScope(shield=True):
                 await memory.close()
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Literal, Self, TypeVar, cast, overload
 
 from minutebook.ask import graph, journal, memories
-from minutebook.ask.connection import Operating
+from minutebook.ask.connection import StoreConnection
 from minutebook.ask.memories import Hit
 from minutebook.ask.table import operation_named
 from minutebook.record.errors import InvalidInput
@@ -35,7 +35,7 @@ from minutebook.record.records import (
 from minutebook.record.sources import Source
 
 MOST_BYTES = 102_400
-"""Bytes of a memory's text, as UTF-8: as many as the tools of agents take."""
+"""Bytes of a memory's text, as UTF-8; the tools of agents have the same limit."""
 
 R = TypeVar("R")
 E = TypeVar("E", bound=StrEnum)
@@ -44,7 +44,7 @@ E = TypeVar("E", bound=StrEnum)
 class Entities:
     """Entities and the relations between them."""
 
-    def __init__(self, connection: Operating) -> None:
+    def __init__(self, connection: StoreConnection) -> None:
         self._run = connection.run
 
     def create(
@@ -62,11 +62,11 @@ class Entities:
         return self._run(graph.create_entity, name, type, description, user)
 
     def find(self, name: str = "", *, limit: int = 20, offset: int = 0) -> list[Entity]:
-        """Return the entities with a name that begins so, by name."""
+        """Return the entities with names that begin with `name`, sorted by name."""
         return self._run(graph.find_entities, name, limit, offset)
 
     def relate(self, source: str, target: str, type: str, *, weight: float = 1.0) -> Edge:
-        """Relate two entities, by their ids; the same again takes the new weight. Raises NotFound."""
+        """Relate two entities, by their ids; an existing relation of this type gets the new weight. Raises NotFound."""
         return self._run(graph.relate, source, target, type, weight)
 
     def related(
@@ -87,13 +87,13 @@ class Entities:
 class Decisions:
     """Decisions on the record, in Git."""
 
-    def __init__(self, connection: Operating) -> None:
+    def __init__(self, connection: StoreConnection) -> None:
         self._connection = connection
 
     def record(
         self, target: str, title: str, rationale: str, consequences: Sequence[str] = ()
     ) -> Decision:
-        """Put a first decision on a target. Raises Decided if it has one, Refused."""
+        """Record the first decision on a target. Raises Decided if it has one, Refused if the caller may not."""
         return self._ask(Decision, "decide", title, target, rationale, consequences)
 
     def supersede(
@@ -104,7 +104,10 @@ class Decisions:
         rationale: str,
         consequences: Sequence[str] = (),
     ) -> Decision:
-        """Put a decision in the place of all that hold on its target. Raises InvalidInput without ids, NotFound, Conflict, Refused."""
+        """Record a decision that supersedes those of `ids`, all that hold on its target.
+
+        Raises InvalidInput without ids, NotFound, Conflict, Refused.
+        """
         if not ids:
             raise InvalidInput("ids", "must name at least one decision")
         return self._ask(Decision, "decide", title, target, rationale, consequences, ids)
@@ -118,7 +121,7 @@ class Decisions:
         *,
         supersedes: Sequence[str] = (),
     ) -> Proposal:
-        """Keep a decision for a person to accept. Raises NotFound, Conflict, Refused."""
+        """Propose a decision, for a person to accept. Raises NotFound, Conflict, Refused."""
         return self._ask(Proposal, "propose", title, target, rationale, consequences, supersedes)
 
     def search(
@@ -128,34 +131,34 @@ class Decisions:
         limit: int = 10,
         mode: Literal["strict", "balanced", "audit"] = "strict",
     ) -> list[Hit]:
-        """Find decisions: the active ones, with `balanced` proposals too, with `audit` the past."""
+        """Find decisions: `strict` the active ones, `balanced` also proposals, `audit` also past ones."""
         return self._ask(list[Hit], "search_decisions", query, limit, mode)
 
     def holding(self, *, of: str | None = None) -> list[Decision]:
-        """Return the decisions that hold, the newest first; with `of` those in the place of one. Raises NotFound."""
+        """Return the decisions that hold, the newest first; with `of` those that superseded this id. Raises NotFound."""
         return self._ask(list[Decision], "holding", of)
 
     def read(self, id: str) -> Decision | Proposal:
-        """Return a decision or proposal whole. Raises NotFound."""
+        """Return a decision or proposal. Raises NotFound."""
         return cast("Decision | Proposal", self._ask(object, "read_decision", id))
 
     def history(self, id: str) -> list[Decision]:
-        """Return every decision on the target of one, the oldest first. Raises NotFound."""
+        """Return every decision on the target of this one, the oldest first. Raises NotFound."""
         return self._ask(list[Decision], "decision_history", id)
 
-    def _ask(self, of: type[R], operation: str, *given: object) -> R:
-        """Return the answer, of this type, to an operation of the feature that keeps decisions."""
-        return cast("R", self._connection.run(operation_named(operation), *given))
+    def _ask(self, type: type[R], operation: str, *arguments: object) -> R:
+        """Return the answer, of a type, to an operation of the feature that keeps decisions."""
+        return cast("R", self._connection.run(operation_named(operation), *arguments))
 
 
 class Sessions:
     """The turns of sessions, in order, and their summaries."""
 
-    def __init__(self, connection: Operating) -> None:
+    def __init__(self, connection: StoreConnection) -> None:
         self._run = connection.run
 
     def append(self, session: str, prompt: str, response: str, *, thought: str = "") -> Turn:
-        """Keep a turn after the last one of its session. Raises Refused, InvalidInput."""
+        """Append a turn to a session. Raises Refused, InvalidInput."""
         return self._run(journal.add_turn, session, prompt, thought, response)
 
     def turns(self, session: str, *, limit: int = 100, offset: int = 0) -> SessionTurns:
@@ -163,7 +166,7 @@ class Sessions:
         return self._run(journal.turns, session, limit, offset)
 
     def search(self, query: str, *, limit: int = 10, session: str | None = None) -> list[Hit]:
-        """Find turns by meaning and by words; with a session, in it alone."""
+        """Find turns by meaning and by words; with `session` those of that session only."""
         return self._run(journal.search_turns, query, limit, session)
 
     def summarize(self, session: str) -> Summary:
@@ -186,13 +189,13 @@ class Sessions:
 
 
 class Minutebook:
-    """A memory: memories here, and `entities`, `decisions` and `sessions`.
+    """A store for programs: memories, and `entities`, `decisions` and `sessions`.
 
-    May be used from any thread. Every method raises the same errors in this process and over HTTP: those of
-    the domain; over HTTP also ServerError, and Unidentified if the token lets nobody in.
+    May be used from any thread. The methods raise the same errors in this process and over HTTP; over HTTP also
+    ServerError, and Unidentified if the token is not valid.
     """
 
-    def __init__(self, connection: Operating) -> None:
+    def __init__(self, connection: StoreConnection) -> None:
         self._connection = connection
         self._run = connection.run
         self.entities = Entities(connection)
@@ -208,7 +211,7 @@ class Minutebook:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store, or of the connections to the server."""
+        """Close the store, or the connections to the server."""
         self._connection.close()
 
     def remember(
@@ -225,14 +228,14 @@ class Minutebook:
         valid_from: datetime | None = None,
         valid_until: datetime | None = None,
     ) -> Memory:
-        """Keep a text; under a key, a name of the program's own, it takes the place of the text before.
+        """Store a text as a memory; with `key`, a name that the program gives it, replace the text stored under that.
 
-        `key` is the caller's: another user or repository has keys of its own. Raises Refused if the caller
-        may not write this there, InvalidInput if a value does not fit, EmbeddingNotReady.
+        Each user and repository has keys of its own. Raises Refused if the caller may not write this there,
+        InvalidInput if a value does not fit, EmbeddingNotReady.
         """
         return self._run(
             memories.remember,
-            _sized(text),
+            _checked_text(text),
             _one_of(MemoryType, "type", type),
             title=title,
             metadata=metadata,
@@ -240,8 +243,8 @@ class Minutebook:
             key=key,
             user=user,
             repository=repository,
-            valid_from=_zoned(valid_from),
-            valid_until=_zoned(valid_until),
+            valid_from=_with_zone(valid_from),
+            valid_until=_with_zone(valid_until),
         )
 
     def supersede(
@@ -254,13 +257,13 @@ class Minutebook:
         title: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
-        """Keep a text in the place of a memory, which ends now and is still found in the past.
+        """Store a text that supersedes a memory, which ends now and is still found in the past.
 
-        It is of the same type unless another is named. Raises NotFound, Refused, InvalidInput.
+        The new memory is of the same type unless `type` is given. Raises NotFound, Refused, InvalidInput.
         """
         return self._run(
             memories.remember,
-            _sized(text),
+            _checked_text(text),
             _one_of(MemoryType, "type", self.get(id).type if type is None else type),
             title=title,
             metadata=metadata,
@@ -284,16 +287,16 @@ class Minutebook:
     ) -> list[Hit]:
         """Return the best answers by meaning, words and graph, the newest truth first: memories, decisions, sessions.
 
-        `sources` names where answers may come from; by default what the setting `recall_sources` says. A long text is cut to the part that answers where `tokens` says how many all texts
-        may have together. With `as_of`, what was true at that instant. `type`, `status`, `author` and `metadata` leave
-        only memories; `metadata` keeps those that have each of its keys with its value. Raises InvalidInput,
-        ScopeViolation for a repository that is not the caller's.
+        `sources` are the kinds of answers, by default those of the setting `recall_sources`. `tokens` limits all texts
+        together: long ones are cut to the part that answers. `as_of` asks for the truth at an instant. With `type`,
+        `status`, `author` or `metadata` only memories are found; `metadata` must be among a memory's own. Raises
+        InvalidInput, ScopeViolation for a repository that is not the caller's.
         """
         return self._run(
             memories.search,
             question,
             limit,
-            _zoned(as_of),
+            _with_zone(as_of),
             _query(type, status, repository, author, metadata),
             sources=None if sources is None else [_one_of(Source, "sources", s) for s in sources],
             tokens=tokens,
@@ -316,14 +319,14 @@ class Minutebook:
         Raises as `recall` does.
         """
         where = _query(type, status, repository, author, metadata)
-        return self._run(memories.list_memories, where, limit, offset, at=_zoned(as_of))
+        return self._run(memories.list_memories, where, limit, offset, at=_with_zone(as_of))
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Memory:
         """Return a memory by its id, or by the key that this caller gave it. Raises NotFound."""
         return self._run(memories.read_memory, id, key)
 
     def history(self, id: str) -> list[Version]:
-        """Return a memory's texts, the oldest first. Raises NotFound."""
+        """Return the versions of a memory, the oldest first. Raises NotFound."""
         return self._run(memories.show, id).versions
 
     def update(
@@ -337,9 +340,9 @@ class Minutebook:
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
         """Change the given fields of a memory; its earlier texts are kept. Raises NotFound, Refused, InvalidInput."""
-        kept_as = _one_of(MemoryType, "type", type)
-        content = None if text is None else _sized(text)
-        return self._run(memories.change_memory, id, content, title, kept_as, importance, metadata)
+        new_type = _one_of(MemoryType, "type", type)
+        content = None if text is None else _checked_text(text)
+        return self._run(memories.change_memory, id, content, title, new_type, importance, metadata)
 
     def invalidate(
         self, id: str, *, reason: str | None = None, superseded_by: str | None = None
@@ -369,22 +372,22 @@ def _query(
 
 
 @overload
-def _one_of(of: type[E], argument: str, given: str) -> E: ...
+def _one_of(enum: type[E], argument: str, value: str) -> E: ...
 
 
 @overload
-def _one_of(of: type[E], argument: str, given: str | None) -> E | None: ...
+def _one_of(enum: type[E], argument: str, value: str | None) -> E | None: ...
 
 
-def _one_of(of: type[E], argument: str, given: str | None) -> E | None:
-    """Return the value that is named, if one is. Raises InvalidInput if it is none of an enumeration."""
-    if given is not None and given not in list(of):
-        raise InvalidInput(argument, must_be_one_of(of))
-    return None if given is None else of(given)
+def _one_of(enum: type[E], argument: str, value: str | None) -> E | None:
+    """Return the member of an enumeration that has a value; None for None. Raises InvalidInput if none has it."""
+    if value is not None and value not in list(enum):
+        raise InvalidInput(argument, must_be_one_of(enum))
+    return None if value is None else enum(value)
 
 
-def _sized(text: str) -> str:
-    """Return a text that agents can keep, too. Raises InvalidInput if it is longer than MOST_BYTES."""
+def _checked_text(text: str) -> str:
+    """Return a text. Raises InvalidInput if it is longer than MOST_BYTES."""
     count = len(text.encode("utf-8", "surrogatepass"))
     if count > MOST_BYTES:
         raise InvalidInput(
@@ -393,6 +396,6 @@ def _sized(text: str) -> str:
     return text
 
 
-def _zoned(instant: datetime | None) -> datetime | None:
-    """Return an instant with its zone; one without is in the local one."""
+def _with_zone(instant: datetime | None) -> datetime | None:
+    """Return an instant with a time zone, the local one if it has none."""
     return None if instant is None else instant.astimezone()

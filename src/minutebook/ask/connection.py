@@ -1,4 +1,4 @@
-"""How calls of programs and commands reach a store: in this process, by the daemon's socket, over HTTP."""
+"""The connection of a program or command to a store: in this process, by the daemon's socket, or over HTTP."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,26 +12,23 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Operating(ABC):
-    """Has operations done where the store is open; each raises the error of the domain that stood in the way.
-
-    `notes` has by name what was said beside the answers.
-    """
+class StoreConnection(ABC):
+    """Runs operations where the store is open, and raises their errors; `notes` has the notes on all answers, by name."""
 
     def __init__(self) -> None:
         self.notes: dict[str, str] = {}
         self.has_written = False
-        """Whether an operation that writes was begun."""
+        """Whether an operation that writes was run."""
         self._progress: Progress = no_progress
 
     def run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-        """Have an operation done, and return its answer."""
+        """Run an operation, and return its answer. Raises its error."""
         self.has_written = self.has_written or operation.writes
         return self._run(operation, *arguments, **named)
 
     @contextmanager
     def reporting(self, progress: Progress) -> Iterator[None]:
-        """Have the operations meanwhile report how far they are."""
+        """Report the progress of the operations within this context."""
         self._progress = progress
         try:
             yield

@@ -8,7 +8,7 @@ from minutebook.record.reason import Reason
 
 @dataclass(eq=False)
 class ServerError(MinutebookError):
-    """The server at `url` gave no answer of use, for this reason."""
+    """The server at `url` gave no usable answer; `reason` says why."""
 
     says = "{url}: {reason}"
     url: str
@@ -16,7 +16,7 @@ class ServerError(MinutebookError):
 
 
 class ServerUnreachable(ServerError):
-    """Nothing was sent: nobody listens there, or the name, the certificate or the proxy is wrong."""
+    """Nothing was sent: no server listens there, or its name, its certificate or the proxy is wrong."""
 
 
 class ServerSilent(ServerError):
@@ -25,7 +25,7 @@ class ServerSilent(ServerError):
 
 @dataclass(eq=False)
 class ServerRefused(ServerError):
-    """The server refused the request with a status of HTTP; `retry_after` seconds later it may not."""
+    """The server refused the request with an HTTP status; `retry_after` are the seconds that it asks to wait."""
 
     status: int
     retry_after: float | None = field(default=None, kw_only=True)
@@ -48,12 +48,12 @@ class DaemonEnded(MinutebookError):
 
 
 @dataclass(eq=False)
-class Told(MinutebookError):
-    """An error raised elsewhere, in the words of its sender: one that is not known here."""
+class RemoteError(MinutebookError):
+    """An error of another process that is of a kind unknown here, in that process's words."""
 
     reason: str
 
     @property
     def sentence(self) -> Reason:
-        """The sender's sentence."""
+        """The sentence of the other process."""
         return Reason(self.reason)

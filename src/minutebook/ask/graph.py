@@ -23,14 +23,14 @@ def create_entity(
     description: str | None = None,
     user: str | None = None,
 ) -> Entity:
-    """Keep an entity, or find the same one."""
+    """Create an entity, or return the one with this name, type and user."""
     check_filled(name=name, type=type)
     return app.entities.create_entity(caller, name, type, description, user)
 
 
 @operation("knowledge")
 def find_entities(app: "App", caller: Caller, name: str, limit: int, offset: int) -> list[Entity]:
-    """List the entities with a name that begins so, by name."""
+    """List the entities with names that begin with `name`, sorted by name."""
     check_page(limit, offset)
     return app.surroundings.entities(caller, name, limit, offset)[0]
 
@@ -48,7 +48,7 @@ def relate(app: "App", caller: Caller, source: str, target: str, type: str, weig
 def related(
     app: "App", caller: Caller, id: str, depth: int, direction: Direction
 ) -> EntityNeighbourhood:
-    """Walk the relations from an entity."""
+    """Return the entities and relations within `depth` steps from an entity."""
     check_range("depth", depth, 3)
     return app.entities.related(caller, id, depth, direction)
 

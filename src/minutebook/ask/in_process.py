@@ -6,24 +6,24 @@ import threading
 from dataclasses import replace
 
 from minutebook.app import App, open_app
-from minutebook.ask.connection import Operating, P, R
-from minutebook.ask.operation import SPOKEN, Operation
+from minutebook.ask.connection import P, R, StoreConnection
+from minutebook.ask.operation import BY_OPERATION, Operation
 from minutebook.config import Settings
 from minutebook.model.service import until_loaded
-from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.caller import Call, Caller, with_call
 from minutebook.record.errors import InvalidInput, StoreClosed, StoreError
 from minutebook.record.origin import Origin
 
 
-class InProcess(Operating):
-    """Has operations done as a server does: arguments are checked, and nothing else holds the answers."""
+class InProcess(StoreConnection):
+    """Runs operations on an app of its own, by way of JSON as over HTTP: arguments are checked, answers are copies."""
 
     def __init__(self, app: App, caller: Caller, origin: Origin) -> None:
         """Take over an app, which is closed with the connection."""
         super().__init__()
         self._app = app
         session = f"session_{secrets.token_hex(8)}"
-        origin = replace(origin, contract=SPOKEN)
+        origin = replace(origin, contract=BY_OPERATION)
         call = Call(session=session, origin=origin, progress=until_loaded(app.embedding))
         self._caller = replace(caller, call=call)
         self._numbers = itertools.count(1)
@@ -35,8 +35,8 @@ class InProcess(Operating):
         if self._is_closed:
             raise StoreClosed("this memory was closed; open it again")
         request = f"{self._caller.call.session[-8:]}-{next(self._numbers)}"
-        caller = in_call(self._caller, request=request, notes={})
-        given = operation.given(*arguments, **named)
+        caller = with_call(self._caller, request=request, notes={})
+        given = operation.as_json(*arguments, **named)
         return operation.read(operation.answer(self._app, caller, given))
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class InProcess(Operating):
 
 
 def open_in_process(settings: Settings, origin: Origin) -> InProcess:
-    """Open the store of some settings, made if it is missing.
+    """Open the store of some settings, which is made if it is missing.
 
     Raises StoreError if it cannot be opened, InvalidInput if settings do not fit together.
     """

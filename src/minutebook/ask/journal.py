@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Titled:
+class TitledSession:
     """A session, and the title of its summary if it has one."""
 
     session: Session
@@ -29,27 +29,27 @@ class Titled:
 
 @dataclass(frozen=True, slots=True)
 class TitledSessions:
-    """Part of the sessions, the latest first, and how many there are."""
+    """A page of the sessions, the latest first, and the number of all."""
 
-    sessions: list[Titled]
+    sessions: list[TitledSession]
     total: int
 
 
 @operation("journal")
 def sessions(app: "App", caller: Caller, limit: int, offset: int = 0) -> TitledSessions:
-    """List sessions, the one written last first."""
+    """List sessions, the one with the latest turn first."""
     check_range("limit", limit, 1000)
     page = app.sessions.overview(caller, limit, offset)
     titled = []
     for each in page.sessions:
         summary = app.summaries.summary_of(each)
-        titled.append(Titled(each, None if summary is None else summary.title))
+        titled.append(TitledSession(each, None if summary is None else summary.title))
     return TitledSessions(titled, page.total)
 
 
 @operation("journal")
 def session_names(app: "App", caller: Caller, start: str) -> list[str]:
-    """Return the session of a name, else the names that begin so."""
+    """Return the name `start` if a session has it, else the names of sessions that begin with it."""
     if app.sessions.all(caller, start):
         return [start]
     found = app.sessions.overview(caller, sys.maxsize, 0).sessions
@@ -57,16 +57,16 @@ def session_names(app: "App", caller: Caller, start: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A session from beginning to end, and its summaries."""
+class WholeSession:
+    """All turns of a session, and its summaries."""
 
     summaries: list[Summary]
     turns: list[Turn]
 
 
 @operation("journal")
-def session(app: "App", caller: Caller, name: str) -> Read:
-    """Read a session whole. Raises NotFound if the caller sees none of that name."""
+def session(app: "App", caller: Caller, name: str) -> WholeSession:
+    """Read all of a session. Raises NotFound if the caller sees none of that name."""
     found = app.sessions.all(caller, name)
     if not found:
         raise NotFound("session", name)
@@ -74,12 +74,12 @@ def session(app: "App", caller: Caller, name: str) -> Read:
     summaries = [
         summary for each in found if (summary := app.summaries.summary_of(each)) is not None
     ]
-    return Read(summaries, turns)
+    return WholeSession(summaries, turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Summarized:
-    """The summaries that were made, and by session the obstacles to others."""
+    """The summaries that were made, and the errors of those that failed, by the session's name."""
 
     done: list[Summary]
     failed: Mapping[str, MinutebookError]
@@ -87,7 +87,7 @@ class Summarized:
 
 @operation("journal", writes=True)
 def summarize(app: "App", caller: Caller, name: str | None = None) -> Summarized:
-    """Summarize a session, or every one that grew since."""
+    """Summarize a session; without a name each session that has new turns."""
     if name is not None:
         return Summarized(app.summaries.summarize(caller, name), {})
     batch = app.summaries.summarize_all(caller)
@@ -99,13 +99,13 @@ def summarize(app: "App", caller: Caller, name: str | None = None) -> Summarized
 def add_turn(
     app: "App", caller: Caller, session: str, prompt: str, thought: str, response: str
 ) -> Turn:
-    """Keep a turn after the last one of its session."""
+    """Append a turn to a session."""
     return app.sessions.add(caller, session, prompt, thought, response)
 
 
 @operation("journal")
 def turns(app: "App", caller: Caller, session: str, limit: int, offset: int) -> SessionTurns:
-    """Read a part of a session's turns, the oldest first."""
+    """Read a page of a session's turns, the oldest first."""
     check_page(limit, offset)
     return app.sessions.page(caller, session, limit, offset)
 
@@ -114,11 +114,11 @@ def turns(app: "App", caller: Caller, session: str, limit: int, offset: int) -> 
 def search_turns(
     app: "App", caller: Caller, query: str, limit: int, session: str | None = None
 ) -> list[Hit]:
-    """Find turns by meaning and by words; with a session, in it alone."""
+    """Find turns by meaning and by words; with `session` those of that session only."""
     check_filled(query=query)
     check_range("limit", limit, 100)
     found = app.journal_search.turns(caller, query, limit, session)
-    return _noted(app, caller, "search_turns", query, found)
+    return _hits(app, caller, "search_turns", query, found)
 
 
 @operation("journal")
@@ -138,13 +138,13 @@ def search_summaries(
     check_filled(query=query)
     check_range("limit", limit, 100)
     found = app.journal_search.summaries(caller, query, limit, category)
-    return _noted(app, caller, "search_summaries", query, found)
+    return _hits(app, caller, "search_summaries", query, found)
 
 
-def _noted(
+def _hits(
     app: "App", caller: Caller, act: str, query: str, found: "Sequence[JournalHit[Any]]"
 ) -> list[Hit]:
-    """Return what was found as hits, and tell the features that listen."""
+    """Return found records as hits, and note the answer for the features that listen."""
     app.note_answer(caller, act, query, ((each.record, each.score) for each in found))
     return [Hit(each.record, each.record.text, each.relevance, each.score) for each in found]
 

@@ -12,7 +12,7 @@ from minutebook.record import policy
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import Conflict, InvalidInput
 from minutebook.record.filters import ANY_MEMORY, MemoryQuery, default_organization
-from minutebook.record.ids import id_apart
+from minutebook.record.ids import derived_id
 from minutebook.record.listed import LinkedMemory, MemoryList
 from minutebook.record.reason import must_be_one_of
 from minutebook.record.records import (
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 
 MOST_SHOWN = 10
-"""How many candidates are shown of a part that several ids have."""
-
+"""Candidates that are shown if several ids have a part."""
 
 _NAMED = frozenset({Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL})
 
@@ -56,20 +55,21 @@ class NamedRecord:
 def named_by_part(
     app: "App", caller: Caller, kinds: Sequence[Kind], part: str
 ) -> list[NamedRecord]:
-    """Find the records of some kinds with ids that begin, or else end, with a part.
+    """Find the records of some kinds with ids that begin with a part, else those with ids that end with it.
 
     Raises InvalidInput for a kind that is neither of memories nor of decisions.
     """
     if not _NAMED.issuperset(kinds):
         raise InvalidInput("kinds", must_be_one_of(sorted(_NAMED)))
-    return by_part(app, caller, kinds, part)
+    return find_by_part(app, caller, kinds, part)
 
 
-def by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[NamedRecord]:
-    """Find the records of some kinds with ids that begin, or else end, with a part: one more than is shown."""
-    for look in (app.id_lookup.begin_with, app.id_lookup.end_with):
-        found = [each for of in kinds for each in look(caller, CLASSES[of], part, MOST_SHOWN + 1)]
-        if found:
+def find_by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[NamedRecord]:
+    """Do as `named_by_part`, for any kinds; of each kind at most one more than MOST_SHOWN is returned."""
+    for find in (app.id_lookup.begin_with, app.id_lookup.end_with):
+        if found := [
+            e for kind in kinds for e in find(caller, CLASSES[kind], part, MOST_SHOWN + 1)
+        ]:
             return [NamedRecord(each.id, _label(each)) for each in found]
     return []
 
@@ -85,7 +85,7 @@ def _label(record: Record) -> str:
 
 
 def in_folder(caller: Caller, folder: FolderScope | None) -> Caller:
-    """Return the caller with the scope of the folder that they work in, if one is told."""
+    """Return the caller with the scope of the folder that they work in; unchanged if that is None."""
     return caller if folder is None else replace(caller, folder_scope=folder)
 
 
@@ -109,10 +109,10 @@ def remember(
     key: str | None = None,
     reason: str | None = None,
 ) -> Memory:
-    """Keep a text; `links` are memories and types of links to them, an empty type being the usual one.
+    """Store a memory; `links` are ids of memories, each with the type of a link, "" for RELATED.
 
-    `key` is the caller's name for it: what they kept under it is written over. `reason` tells why those end
-    that it `supersedes`. Raises InvalidInput for a key beside `links` or `supersedes`.
+    With `key`, the caller's name for it, the memory stored under that key is overwritten. `reason` says why the
+    memories of `supersedes` end. Raises InvalidInput for a key together with `links` or `supersedes`.
     """
     from minutebook.memory.knowledge.links import RELATED
     from minutebook.record.writing.drafts import Draft
@@ -136,9 +136,9 @@ def remember(
     caller = in_folder(caller, folder)
     if key is not None:
         return as_seen(app, caller, app.memories.write(caller, draft))
-    ends = [(id, type or RELATED) for id, type in links]
+    typed = [(id, type or RELATED) for id, type in links]
     old = list(dict.fromkeys(supersedes))
-    return app.memories.store_joined(caller, draft, ends, old, reason)
+    return app.memories.store_joined(caller, draft, typed, old, reason)
 
 
 def _check_importance(importance: float | None) -> None:
@@ -147,17 +147,18 @@ def _check_importance(importance: float | None) -> None:
 
 
 def _id_of_key(caller: Caller, key: str) -> str:
-    """Return the id under which a caller keeps a keyed record: each scope has keys of its own."""
+    """Return the id of the memory that a caller stores under a key: each scope has keys of its own."""
     repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
-    return id_apart(key, default_organization(caller), caller.user or "", *repositories)
+    return derived_id(key, default_organization(caller), caller.user or "", *repositories)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record that answers a question, the part of its text that does, and how likely it is about it, in [0, 1].
+    """A record that answers a question, with the part of its text that does.
 
-    `score` is the one in the whole list, made of the `shares` of signals, `details` how near its vectors are.
-    `revised_by` and `revised_at` tell of what perhaps revises it, `notes` what features say of it, by name.
+    `relevance` is the probability, in [0, 1], that it is about the question. `score` orders the list: the sum of the
+    `shares` of signals; `details` are similarities of its vectors. `revised_by` and `revised_at` are id and time of a
+    record that perhaps revises it; `notes` are the remarks of features, by name.
     """
 
     record: TextRecord
@@ -177,7 +178,7 @@ class Hit:
 
     @property
     def source(self) -> Source:
-        """The source of the answer: a memory, also a relation between two entities; a decision, a session …."""
+        """The source of the answer, by the kind of its record; a relation between entities counts as a memory."""
         return SOURCES[self.record.kind]
 
     @property
@@ -187,12 +188,12 @@ class Hit:
 
     @property
     def written(self) -> Written | None:
-        """When it was so or was said, by whom, in which session; None for code."""
+        """The time, author and session of the record; None for code."""
         return written(self.record)
 
     @property
     def reads_as_instructions(self) -> tuple[str, ...]:
-        """The ways in which its text reads as orders to a model: data, to be obeyed by nobody."""
+        """The ways in which its text reads as instructions to a model, which must not be obeyed."""
         return tuple(marks_in(self.record.text))
 
 
@@ -210,8 +211,8 @@ def search(
 ) -> list[Hit]:
     """Find memories, active decisions and turns, the newest truth first; with `at` those that held then.
 
-    Conditions that only memories have leave out all else. Without `sources` and `tokens` the settings say from
-    where answers come, and how many tokens their texts have together (0: whole texts).
+    If `where` has conditions that only memories have, only memories are found. `sources` and `tokens`, the most
+    tokens of all texts together (0: whole texts), are by default those of the settings.
     """
     from minutebook.memory.search.recall import WEIGHTS, Selection
 
@@ -222,9 +223,9 @@ def search(
     wanted = app.recall_sources if sources is None else sources
     if where.is_narrow:
         wanted = [Source.MEMORY] if sources is None or Source.MEMORY in sources else []
-    held = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
+    narrowed = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
     found = app.combined.recall(
-        held,
+        narrowed,
         query,
         limit,
         WEIGHTS,
@@ -237,7 +238,7 @@ def search(
 
 
 def _hit(shown: TextRecord, found: "Ranked") -> Hit:
-    """Return a ranked record, as the caller sees it, as a hit."""
+    """Return a ranked record as a hit; `shown` is the record as the caller sees it."""
     revising = found.revised_by
     return Hit(
         *(shown, found.text, found.relevance, found.hit.score, found.details, found.hit.shares),
@@ -248,8 +249,8 @@ def _hit(shown: TextRecord, found: "Ranked") -> Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A memory with its versions, edges and audit entries, its links, the turn in which it was written, and notes of features."""
+class ShownMemory:
+    """A memory with its history, its links, the id of the turn in which it was written, and the notes of features."""
 
     memory: Memory
     versions: list[Version]
@@ -261,13 +262,13 @@ class Shown:
 
 
 @operation("knowledge")
-def show(app: "App", caller: Caller, id: str) -> Shown:
+def show(app: "App", caller: Caller, id: str) -> ShownMemory:
     """Read a memory with its history."""
     memory = as_seen(app, caller, app.memories.read_any(caller, id))
     history = app.memories.history(caller, memory)
     turn = app.sessions.turn_of(caller, memory)
     notes = app.hit_notes.notes_of(caller, [memory]).get(memory.key, {})
-    return Shown(
+    return ShownMemory(
         memory,
         history.versions,
         history.edges,
@@ -288,11 +289,11 @@ def read_version(app: "App", caller: Caller, id: str, number: int) -> Version:
 def read_memory(
     app: "App", caller: Caller, id: str | None = None, key: str | None = None
 ) -> Memory:
-    """Read a memory, by its id or by the caller's key. Raises InvalidInput unless one of them is given."""
-    named = id if key is None else _id_of_key(caller, key)
-    if named is None or None not in (id, key):
+    """Read a memory, by its id or by the caller's key. Raises InvalidInput unless exactly one of them is given."""
+    wanted = id if key is None else _id_of_key(caller, key)
+    if wanted is None or None not in (id, key):
         raise InvalidInput("id", "is required, or `key` in its place; not both")
-    return as_seen(app, caller, app.memories.read(caller, named))
+    return as_seen(app, caller, app.memories.read(caller, wanted))
 
 
 @operation("knowledge")
@@ -307,8 +308,8 @@ def list_memories(
 ) -> MemoryList:
     """List memories, the newest first, ended ones too; with `at` those that were true then."""
     check_page(limit, offset)
-    held = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
-    page = app.memories.page(held, limit, offset, where, at)
+    narrowed = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
+    page = app.memories.page(narrowed, limit, offset, where, at)
     return replace(page, memories=[as_seen(app, caller, each) for each in page.memories])
 
 
@@ -324,15 +325,15 @@ def change_memory(
     metadata: Mapping[str, object] | None = None,
     version: int | None = None,
 ) -> Memory:
-    """Change fields of a memory. Raises InvalidInput if none is given, Conflict if it is not at the version."""
-    named = {
+    """Change the given fields of a memory. Raises InvalidInput if none is given, Conflict if `version` is not its latest."""
+    given = {
         "content": content,
         "title": title,
         "type": type,
         "importance": importance,
         "metadata": metadata,
     }
-    changes = {name: value for name, value in named.items() if value is not None}
+    changes = {name: value for name, value in given.items() if value is not None}
     if not changes:
         raise InvalidInput("content", "or another field is required: there is nothing to change")
     _check_importance(importance)
@@ -345,7 +346,7 @@ def change_memory(
 def move_memories(
     app: "App", caller: Caller, ids: Sequence[str], repository: str | None
 ) -> list[Memory]:
-    """Move memories to a repository, None for none: all of them, or no one."""
+    """Move all of some memories, or none on an error, to a repository; None for no repository."""
     return [as_seen(app, caller, each) for each in app.memories.move(caller, ids, repository)]
 
 
@@ -408,7 +409,7 @@ def link(app: "App", caller: Caller, source: str, target: str, type: str) -> Edg
 
 
 def as_seen(app: "App", caller: Caller, record: R) -> R:
-    """Return a record, a memory with its successor only if the caller may see that."""
+    """Return a record; a memory without its successor's id if the caller may not see that one."""
     if not isinstance(record, Memory) or record.superseded_by is None:
         return record
     return replace(record, superseded_by=app.browsing.successor(caller, record))
@@ -417,5 +418,5 @@ def as_seen(app: "App", caller: Caller, record: R) -> R:
 OPERATIONS = (
     *(named_by_part, remember, search, show, read_version, read_memory),
     *(list_memories, change_memory, invalidate, delete_memory, duplicates, set_standing),
-    *(restore_memory, link),
+    *(move_memories, restore_memory, link),
 )

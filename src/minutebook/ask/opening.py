@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from minutebook import __version__
 from minutebook.ask.client import Minutebook
-from minutebook.ask.connection import Operating, P, R
+from minutebook.ask.connection import P, R, StoreConnection
 from minutebook.ask.operation import Operation
-from minutebook.record.caller import Caller, Note, in_call, no_progress
+from minutebook.record.caller import Caller, Note, no_progress, with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.origin import Origin, as_client
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from minutebook.app import App
 
 
-class Here(Operating):
-    """Has operations done on an app of this process, in a caller's name."""
+class OnApp(StoreConnection):
+    """Runs operations on an app that the opener keeps, in a caller's name."""
 
     def __init__(self, app: "App", caller: Caller) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Here(Operating):
 
             progress = until_loaded(self._app.embedding)
         try:
-            caller = in_call(self._caller, notes=notes, progress=progress)
+            caller = with_call(self._caller, notes=notes, progress=progress)
             return operation.act(self._app, caller, *arguments, **named)
         finally:
             self.notes |= {name: note.text for name, note in notes.items()}
@@ -41,10 +41,10 @@ class Here(Operating):
 
 
 PROGRAM = "minutebook-python"
-"""The program's name in provenance, where it gives none."""
+"""The program's name in provenance if it gives none."""
 
 TIMEOUT = 60.0
-"""Seconds that a call to a server may take, unless another time is given."""
+"""Seconds that a call to a server may take by default."""
 
 
 def open_memory(
@@ -61,10 +61,10 @@ def open_memory(
 ) -> Minutebook:
     """Open a memory in this process, or with `url` that of a server.
 
-    In this process, `home` is the data directory, made if it is missing; what is not given comes from the
-    settings, as on the command line. `organization`, `repository` and `user` bind all calls to them, and
-    `agent` is their author. Over HTTP the token says all that, in the name of whose bearer the calls are
-    made; `timeout` is in seconds. `client` names the program in provenance.
+    In this process, `home` is the data directory, which is made if it is missing; values that are not given come from
+    the settings, as on the command line. All calls are bound to `organization`, `repository` and `user`, and `agent`
+    is their author. With `url` the token determines these; `timeout` is in seconds. `client` names the program
+    in provenance.
 
     Raises InvalidInput if a value does not fit, StoreError if the store cannot be opened.
     """
@@ -75,14 +75,14 @@ def open_memory(
         "user": user,
         "agent": agent,
     }
-    stated = {name: value for name, value in identity.items() if value is not None}
+    given = {name: value for name, value in identity.items() if value is not None}
     if url is None:
         if token is not None:
             raise InvalidInput("token", "must be left out without url: this process needs none")
-        return Minutebook(_in_process(home, stated, origin))
+        return Minutebook(_in_process(home, given, origin))
     if home is not None:
         raise InvalidInput("home", "must be left out with url: the server has its own")
-    for name in stated:
+    for name in given:
         raise InvalidInput(name, "must be left out with url: the token says it")
     from minutebook.ask.over_http import OverHttp
 
@@ -90,11 +90,11 @@ def open_memory(
 
 
 def _in_process(
-    home: str | os.PathLike[str] | None, stated: dict[str, str], origin: Origin
-) -> Operating:
+    home: str | os.PathLike[str] | None, given: dict[str, str], origin: Origin
+) -> StoreConnection:
     from minutebook.ask.in_process import open_in_process
     from minutebook.config import load
 
     if home is not None:
-        stated = {**stated, "home": str(Path(home).expanduser().absolute())}
-    return open_in_process(load(stated), origin)
+        given = {**given, "home": str(Path(home).expanduser().absolute())}
+    return open_in_process(load(given), origin)

@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from minutebook.app import App
 
 MOST = 2**53 - 1
-"""The largest whole number that every reader of JSON has."""
+"""The largest whole number that every reader of JSON reads exactly."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-SPOKEN = "operations"
-"""Stands in the origin of a record in the place of a contract: it was written by an operation."""
+BY_OPERATION = "operations"
+"""In place of a contract in the origin of a record: an operation wrote it."""
 
 ANY = "any"
-"""In place of a contract: a server that serves one of them offers the operation."""
+"""In place of an operation's contract: any server offers it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[P, R_co]):
-    """An act on an open store in a caller's name; its function's annotations give the JSON its types.
+    """An act on an open store in a caller's name; the annotations of its function are the types of its JSON.
 
-    `contract` is the one that a server must serve for it, or ANY; None if no server offers it. `writes` tells
-    whether it changes records, `is_long` whether it reads many: it reports its progress then, by which it can be ended.
+    `contract` is the contract that a server must serve to offer it, or ANY; None if no server offers it. `writes` if it
+    changes records, `is_long` if it reads many: it then reports its progress, and can be cancelled by that.
     """
 
     name: str
@@ -40,23 +40,23 @@ class Operation(Generic[P, R_co]):
     writes: bool
     is_long: bool = False
 
-    def given(self, *arguments: P.args, **named: P.kwargs) -> dict[str, Any]:
-        """Return arguments as JSON, by name."""
+    def as_json(self, *arguments: P.args, **named: P.kwargs) -> dict[str, Any]:
+        """Return arguments as JSON values, by name."""
         bound = inspect.signature(self.act).bind(None, None, *arguments, **named)
         return {name: plain(each) for name, each in list(bound.arguments.items())[2:]}
 
     def answer(self, app: "App", caller: Caller, given: Mapping[str, Any]) -> Any:
-        """Do it with arguments that came as JSON; return the answer as JSON.
+        """Do the act with arguments that came as JSON; return the answer as JSON.
 
-        Raises InvalidInput if an argument is missing, unknown or not what it must be.
+        Raises InvalidInput if an argument is missing, unknown or of another type.
         """
-        taken = dict(list(inspect.signature(self.act).parameters.items())[2:])
-        if unknown := given.keys() - taken.keys():
+        parameters = dict(list(inspect.signature(self.act).parameters.items())[2:])
+        if unknown := given.keys() - parameters.keys():
             raise InvalidInput(
                 min(unknown)[:50], "is no argument of {operation}", operation=self.name
             )
         arguments: dict[str, Any] = {}
-        for name, each in taken.items():
+        for name, each in parameters.items():
             if name not in given:
                 if each.default is inspect.Parameter.empty:
                     raise InvalidInput(
@@ -71,14 +71,12 @@ class Operation(Generic[P, R_co]):
         return plain(self.act(app, caller, **arguments))  # type: ignore[call-arg]
 
     def read(self, answered: Any) -> R_co:
-        """Return an answer that came as JSON. Raises ValueError if it is none."""
+        """Return the answer that came as JSON. Raises ValueError if it is not of the act's return type."""
         try:
-            read: R_co = value_of(self.act.__annotations__["return"], answered)
+            answer: R_co = value_of(self.act.__annotations__["return"], answered)
         except (TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise ValueError(
-                f"{self.name} was answered with what is none of its answers"
-            ) from error
-        return read
+            raise ValueError(f"{self.name} was answered with a value of another type") from error
+        return answer
 
 
 def operation(
@@ -93,24 +91,24 @@ def operation(
 
 
 def check_range(argument: str, value: int, most: int, least: int = 1) -> None:
-    """Raise InvalidInput if a number is beyond its bounds."""
+    """Raise InvalidInput if a number is not from `least` to `most`."""
     if not least <= value <= most:
         raise InvalidInput(argument, "must be {least:,} to {most:,}", least=least, most=most)
 
 
 def check_filled(**texts: str) -> None:
-    """Raise InvalidInput for a text, by the name of its argument, without a visible sign."""
+    """Raise InvalidInput if a text is blank; the keywords are the names of the arguments."""
     for name, text in texts.items():
         if not text.strip():
             raise InvalidInput(name, "must not be empty")
 
 
 def check_page(limit: int, offset: int) -> None:
-    """Raise InvalidInput for a part of a list that no list has."""
+    """Raise InvalidInput if the limit or the offset of a page is out of range."""
     check_range("limit", limit, MOST)
     check_range("offset", offset, MOST, 0)
 
 
 def is_at_keyboard(caller: Caller) -> bool:
-    """Tell whether the caller is a person at this machine's keyboard, allowed its state and its secrets."""
+    """Tell whether the caller is a person at this machine's keyboard, and so may see its state and its secrets."""
     return caller.writes_system and not caller.token

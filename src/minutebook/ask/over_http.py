@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from minutebook.ask.connection import Operating, P, R
+from minutebook.ask.connection import P, R, StoreConnection
 from minutebook.ask.errors import ServerError, ServerRefused, ServerSilent, ServerUnreachable
 from minutebook.ask.operation import Operation
 from minutebook.record.errors import InvalidInput, MinutebookError, StoreClosed, Unidentified
@@ -20,11 +20,11 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SHOWN = 300
 
 
-class OverHttp(Operating):
-    """Has operations done by a server, in the name of a token."""
+class OverHttp(StoreConnection):
+    """Runs operations on a server, in the name of a token's bearer."""
 
     def __init__(self, url: str, token: str | None, timeout: float, origin: Origin) -> None:
-        """`timeout` is in seconds, for one call. Raises InvalidInput if the URL or the token is none."""
+        """`timeout` is in seconds, for one call. Raises InvalidInput if the URL or the token cannot be one."""
         import httpx2
 
         super().__init__()
@@ -39,7 +39,7 @@ class OverHttp(Operating):
                     "token", "must be the secret that `minutebook token create` gave"
                 )
             headers["Authorization"] = f"Bearer {token.strip()}"
-        # Plain http is for this machine alone, and to load certificates takes longer than a request.
+        # Plain http is for this machine only, and loading certificates takes longer than a request.
         verify = self._url.startswith("https:")
         self._http = httpx2.Client(
             base_url=self._url, headers=headers, timeout=timeout, verify=verify
@@ -51,8 +51,8 @@ class OverHttp(Operating):
         return f"OverHttp({self._url!r})"
 
     def _run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-        """Have the server do an operation. Raises its error, ServerError if it gives no answer of use."""
-        given = operation.given(*arguments, **named)
+        """Run an operation on the server. Raises its error, ServerError if there is no usable answer."""
+        given = operation.as_json(*arguments, **named)
         response = self._post(f"/operations/{operation.name}", given)
         match _json_of(response):
             case {"answer": answer, "notes": Mapping() as notes} if response.status_code == 200:
@@ -102,7 +102,7 @@ class OverHttp(Operating):
             ) from error
 
     def _refusal(self, response: "httpx2.Response", reason: Reason) -> MinutebookError:
-        """Return the error for an answer that is none of use."""
+        """Return the error for an answer that is not usable."""
         if response.status_code == 401:
             return Unidentified(
                 "{url}: {cause}; name a token that is valid", url=self._url, cause=reason
@@ -111,7 +111,7 @@ class OverHttp(Operating):
         return ServerRefused(self._url, reason, response.status_code, retry_after=after)
 
     def _fail(self, facts: object, text: str) -> None:
-        """Raise the error that the server tells of."""
+        """Raise the error that the server sent, as facts and as a sentence."""
         error = error_of(facts)
         if error is None:
             raise ServerError(self._url, Reason(text or "it failed and does not say why"))
@@ -120,7 +120,7 @@ class OverHttp(Operating):
 
 
 def _json_of(response: "httpx2.Response") -> Any:
-    """Return the body, read as JSON; None if it is none."""
+    """Return the body as a JSON value; None if it is not JSON."""
     try:
         return json.loads(response.content)
     except ValueError:
@@ -133,9 +133,9 @@ def _foreign(response: "httpx2.Response") -> Reason:
 
 
 def base_of(url: str) -> str:
-    """Return the address of a server: without a path such as `/mcp/knowledge`, or a slash at its end.
+    """Return the address of a server without a path such as `/mcp/knowledge`, and without a slash at its end.
 
-    Raises InvalidInput if it is no such address, or if a token would cross a network in the open.
+    Raises InvalidInput if the URL is not one of a server, or if a token would cross a network unencrypted.
     """
     try:
         parts = urlsplit(url)
@@ -158,7 +158,7 @@ def base_of(url: str) -> str:
 
 
 def _product(name: str) -> str:
-    """Return a name as a product of a User-Agent header (RFC 9110) may be spelled."""
+    """Return a name spelled as a product of a User-Agent header (RFC 9110)."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-._") else "-" for c in name) or "-"
 
 

@@ -1,58 +1,58 @@
-"""The daemon of this machine, which has the store open and the model loaded; little is imported for it."""
+"""Operations by the daemon of this machine, which has the store open and the model loaded; little is imported here."""
 
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from minutebook.ask.connection import Operating, P, R
-from minutebook.ask.errors import DaemonEnded, Told
+from minutebook.ask.connection import P, R, StoreConnection
+from minutebook.ask.errors import DaemonEnded, RemoteError
 from minutebook.ask.operation import Operation
 from minutebook.record.caller import no_progress
 from minutebook.record.plain import error_of
-from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer, say
-from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer
+from minutebook.serve.daemon.rendezvous import daemon_address, send_line
 from minutebook.serve.invocation import Invocation
 
 READY_WAIT = 0.5
-"""Seconds in which a daemon has to say that it is ready; a command is not held up by a sick one."""
+"""Seconds in which a daemon has to say that it is ready, else the command does without it."""
 
 
-class OverSocket(Operating):
-    """Has operations done by the daemon."""
+class OverSocket(StoreConnection):
+    """Runs operations in the daemon."""
 
     def __init__(
-        self, connection: socket.socket, otherwise: Callable[[], Operating] | None
+        self, connection: socket.socket, fallback: Callable[[], StoreConnection] | None
     ) -> None:
-        """`otherwise` opens another way for calls that only read, if the daemon ends meanwhile."""
+        """`fallback` opens another connection, for operations that only read, if the daemon ends."""
         super().__init__()
         self._connection = connection
         self._answers = connection.makefile("rb")
-        self._otherwise = otherwise
-        self._other: Operating | None = None
+        self._fallback = fallback
+        self._other: StoreConnection | None = None
 
     def is_ready(self, invocation: Invocation) -> bool:
-        """Tell whether the daemon will do the request of this invocation. Raises OSError."""
+        """Greet the daemon; return whether it takes requests. Raises OSError, as `greet`."""
         return greet(self._connection, self._answers, invocation)
 
     def _run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R:
         request = {
             "operation": operation.name,
-            "arguments": operation.given(*arguments, **named),
+            "arguments": operation.as_json(*arguments, **named),
             "reports": self._progress is not no_progress,
         }
         if self._other is None:
             try:
-                return operation.read(self._answered(request))
+                return operation.read(self._ask(request))
             except ConnectionError as error:
-                if operation.writes or self._otherwise is None:
+                if operation.writes or self._fallback is None:
                     raise DaemonEnded(operation.name) from error
-                self._other = self._otherwise()
+                self._other = self._fallback()
         with self._other.reporting(self._progress):
             return self._other.run(operation, *arguments, **named)
 
-    def _answered(self, request: Mapping[str, Any]) -> Any:
-        """Return the daemon's answer. Raises its error, ConnectionError if it ends before."""
-        say(self._connection, request)
+    def _ask(self, request: Mapping[str, Any]) -> Any:
+        """Send a request, and return the daemon's answer. Raises its error, ConnectionError if it ends first."""
+        send_line(self._connection, request)
         while message := next_answer(self._answers):
             match message:
                 case {"part": part, "what": what}:
@@ -62,18 +62,18 @@ class OverSocket(Operating):
                     return answer
                 case {"error": facts, "text": text, "notes": notes}:
                     self.notes |= notes
-                    raise error_of(facts) or Told(text)
+                    raise error_of(facts) or RemoteError(text)
         raise ConnectionError("the daemon ended")
 
     def pages(self, folder: str, port: int) -> Iterator[str]:
-        """Have the daemon serve the pages as long as this connection lasts; yield the link that lets in.
+        """Have the daemon serve the pages while this connection lasts; yield the link that signs a person in.
 
-        `folder` is the one in which they were asked for. Ends when the daemon does. Raises InvalidInput.
+        `folder` is the folder of the command. Ends when the daemon does. Raises InvalidInput.
         """
-        say(self._connection, {"pages": {"folder": folder, "port": port}})
+        send_line(self._connection, {"pages": {"folder": folder, "port": port}})
         while message := next_answer(self._answers):
             if "error" in message:
-                raise error_of(message["error"]) or Told(message["text"])
+                raise error_of(message["error"]) or RemoteError(message["text"])
             yield str(message["link"])
 
     def close(self) -> None:
@@ -84,22 +84,21 @@ class OverSocket(Operating):
             self._other.close()
 
 
-def connect(invocation: Invocation, otherwise: Callable[[], Operating] | None) -> OverSocket | None:
-    """Connect to the daemon of an invocation; None if none is ready, or if it has other settings.
-
-    `otherwise` as `OverSocket` takes it.
-    """
+def connect(
+    invocation: Invocation, fallback: Callable[[], StoreConnection] | None
+) -> OverSocket | None:
+    """Connect to the daemon of an invocation, with the `fallback` of OverSocket; None if it is not ready or refuses."""
     try:
         connection = daemon_address(invocation.address).socket.connect(READY_WAIT)
     except OSError:
         return None
-    there = OverSocket(connection, otherwise)
+    daemon = OverSocket(connection, fallback)
     try:
-        if there.is_ready(invocation):
-            return there
+        if daemon.is_ready(invocation):
+            return daemon
     except OSError:
         pass
-    there.close()
+    daemon.close()
     return None
 
 

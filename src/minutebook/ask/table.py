@@ -5,7 +5,7 @@ from functools import cache
 
 from minutebook.ask import day, graph, journal, memories, upkeep
 from minutebook.ask.operation import Operation
-from minutebook.feature import features, loaded
+from minutebook.feature import entries_of, features
 from minutebook.record.errors import InvalidInput, NotFound
 from minutebook.record.records import Record
 
@@ -13,8 +13,8 @@ from minutebook.record.records import Record
 @cache
 def operations() -> Mapping[str, Operation[..., object]]:
     """Return every operation by its name."""
-    own = (each.OPERATIONS for each in (memories, graph, journal, day, upkeep))
-    return {each.name: each for of in (*own, *loaded("operations")) for each in of}
+    core = (module.OPERATIONS for module in (memories, graph, journal, day, upkeep))
+    return {each.name: each for group in (*core, *entries_of("operations")) for each in group}
 
 
 def operation_named(name: str) -> Operation[..., object]:
@@ -29,6 +29,6 @@ def operation_to_show(id: str) -> Operation[[str], Record]:
     kind = id.partition("_")[0]
     for feature in features():
         if kind in feature.shows:
-            shown: Operation[[str], Record] = feature.load(feature.shows[kind])
-            return shown
+            read: Operation[[str], Record] = feature.load(feature.shows[kind])
+            return read
     raise NotFound(kind, id)

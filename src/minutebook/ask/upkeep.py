@@ -1,10 +1,11 @@
-"""Operations on the store as a whole: how it is, how much it holds."""
+"""Operations on the store as a whole: its state, its counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from minutebook.ask.operation import operation
+from minutebook.feature import entries_of
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.records import Kind
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The model, how it is if somebody asked for it, and how much waits to be embedded."""
+    """The model: its `state` is None until it is first used; `to_embed` counts the texts without vectors."""
 
     name: str
     dimensions: int
@@ -26,9 +27,11 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """The state of a store: its counts, its size, its model."""
+    """The state of a store: its counts, its size, its model; `home` is the data directory, `place` the database."""
 
+    home: str
     place: str
+    is_on_server: bool
     placement: Mapping[str, object] | None
     held: Mapping[Kind, int]
     policy: str
@@ -36,15 +39,22 @@ class StoreState:
     to_analyse: int
     size: int
     token_states: Mapping[Kind, int]
+    of_features: Mapping[str, object]
+    """What features tell, by the names of the lines of `minutebook status`; None for a line that is left out."""
 
 
 @operation()
 def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
-    """Tell how the store is."""
+    """Return the state of the store, with the counts of some kinds of records."""
+    of_features: dict[str, object] = {}
+    for lines_of in entries_of("status"):
+        of_features |= lines_of(app, caller)
     placement, embedding = app.database.placement(), app.embedding
     to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)
     return StoreState(
+        home=str(app.settings.home),
         place=app.database.place,
+        is_on_server=app.settings.store is not None,
         placement=None if placement is None else asdict(placement),
         held=dict(app.overview.counts(caller, kinds)),
         policy=str(app.rules()),
@@ -59,12 +69,13 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
         to_analyse=app.database.to_analyse(),
         size=app.database.size(),
         token_states=dict(app.overview.token_states(caller)),
+        of_features=of_features,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RecordCounts:
-    """The counts by kind: of no repository, shown to people in a folder, and in all."""
+    """Counts by kind: of records of no repository, of those shown in a folder, and of all that the caller sees."""
 
     of_no_repository: Mapping[Kind, int]
     shown_here: Mapping[Kind, int]
@@ -76,12 +87,11 @@ def kept_for(
     app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope
 ) -> RecordCounts:
     """Count the records of some kinds, as seen from a folder."""
-    return RecordCounts(
-        *(
-            dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
-            for scope in (FolderScope(), folder, caller.folder_scope)
-        )
-    )
+
+    def count(scope: FolderScope | None) -> dict[Kind, int]:
+        return dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
+
+    return RecordCounts(count(FolderScope()), count(folder), count(caller.folder_scope))
 
 
 OPERATIONS = (status, kept_for)

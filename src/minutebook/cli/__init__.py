@@ -33,7 +33,7 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
         "minutebook.cli.commands.daemon": ("daemon",),
     },
 }
-"""The commands of the core by what they are about, and the module of each."""
+"""The commands of the core, by heading and module."""
 
 _EXAMPLES = {
     "setup": "connect the clients of this machine",
@@ -45,7 +45,7 @@ _EXAMPLES = {
 
 @cache
 def subjects() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    """Return all commands as `minutebook --help` lists them: by heading and module, those of features behind the core's."""
+    """Return all commands by heading and module, as `minutebook help all` lists them: under each heading the core's first."""
     found = {heading: dict[str, Sequence[str]](modules) for heading, modules in _CORE.items()}
     for feature in features():
         for heading, modules in feature.commands.items():
@@ -54,14 +54,14 @@ def subjects() -> Mapping[str, Mapping[str, Sequence[str]]]:
 
 
 def _note_server(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
-    """Note the server on which the command is to run."""
+    """Remember the server on which the command is to run."""
     if url is not None:
         context.meta[SERVER] = Server(url)
     return url
 
 
 def _note_token(context: click.Context, option: click.Parameter, variable: str | None) -> None:
-    """Note the variable with the server's token. Raises UsageError if it names none, or there is no server."""
+    """Remember the variable with the server's token. Raises UsageError without `--url`, or for an invalid name."""
     if variable is None:
         return
     server = server_named()
@@ -73,10 +73,12 @@ def _note_token(context: click.Context, option: click.Parameter, variable: str |
 
 
 def _help() -> str:
-    """Return the head of the help, with the first words to type."""
-    typed = _EXAMPLES | {each: said for one in features() for each, said in one.examples.items()}
-    width = max(map(len, typed))
-    lines = "\n".join(f"minutebook {each:<{width}}   {said}" for each, said in typed.items())
+    """Return the head of the help, with examples of commands."""
+    examples = dict(_EXAMPLES)
+    for feature in features():
+        examples |= feature.examples
+    width = max(map(len, examples))
+    lines = "\n".join(f"minutebook {each:<{width}}   {text}" for each, text in examples.items())
     return f"""Keep a memory that AI agents can use and that you can read, correct and keep.
 
 \b

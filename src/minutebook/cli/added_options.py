@@ -8,15 +8,15 @@ from typing import Any
 from minutebook.feature import features
 
 Option = Callable[[Callable[..., object]], Callable[..., object]]
-"""An option, as `click.option` makes one."""
+"""A decorator that adds options to a command, as `click.option` returns one."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddedOptions:
     """The options that a feature adds to a command, by the names of their values.
 
-    `run` takes the settings and all values that were typed. It does the command if its options ask for that,
-    and tells whether it did; else it may change or add values of the command's own.
+    `run` takes the common options and all other values that were typed. It does the command's work and returns True if its
+    options ask for that; else it returns False, and may have changed or added values for the command.
     """
 
     options: Mapping[str, Option]

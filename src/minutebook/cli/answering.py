@@ -5,14 +5,11 @@ import click
 from minutebook.cli.printing import JSON, say, wants_json
 
 OWN_OUTPUT = frozenset({"serve", "setup", "help", "ui", "demo", "export-schema"})
-"""Commands that are servers or a conversation, or whose output has a form of its own."""
+"""Commands without `--json`: servers, conversations, and those with a format of their own."""
 
 
 def let_answer_in_json(command: click.Command) -> None:
-    """Add `--json` to a command, and to its own commands, where they have none themselves.
-
-    What the command returns is then printed in the place of its lines.
-    """
+    """Add `--json` to a command and its subcommands, unless they have it; it prints the returned value in place of lines."""
     if isinstance(command, click.Group):
         for each in command.commands.values():
             let_answer_in_json(each)
@@ -34,6 +31,6 @@ def _note_json(context: click.Context, option: click.Parameter, value: bool) -> 
 
 
 def show(answer: object) -> None:
-    """Print the result of a command, if JSON is wanted."""
+    """Print the result of a command if `--json` was given."""
     if wants_json():
         say(answer, "", as_json=True)

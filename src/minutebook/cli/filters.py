@@ -1,4 +1,4 @@
-"""The options that choose among memories, of each command that lists or ranks them, and times as they are typed."""
+"""The options that filter memories, of each command that lists or ranks them, and times as a person types them."""
 
 import re
 from collections.abc import Callable
@@ -18,29 +18,29 @@ _SPAN = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def time_given(option: str, text: str | None, *, ahead: bool = False) -> datetime | None:
-    """Return the instant that a text names, or the one a span ago (`ahead`: from now); None for None.
+def parsed_time(option: str, text: str | None, *, ahead: bool = False) -> datetime | None:
+    """Return the instant that a text names: a time, or a span such as 7d ago (`ahead`: from now); None for None.
 
     Raises InvalidInput if the text is neither.
     """
     if text is None:
         return None
-    span = span_given(text)
+    span = parsed_span(text)
     if span is None:
-        return instant_given(option, text)
+        return parsed_instant(option, text)
     return datetime.now(UTC) + (span if ahead else -span)
 
 
-def span_given(text: str) -> timedelta | None:
-    """Read a span of time as 30m, 12h or 7d; None for another text."""
+def parsed_span(text: str) -> timedelta | None:
+    """Return the span of time that a text such as 30m, 12h or 7d names; None for another text."""
     match = _SPAN.fullmatch(text)
     return None if match is None else timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-def instant_given(option: str, text: str) -> datetime:
+def parsed_instant(option: str, text: str) -> datetime:
     """Return the instant that a text names, in the local zone unless the text names one.
 
-    Raises InvalidInput if it names none.
+    Raises InvalidInput if it is not a time.
     """
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
@@ -81,7 +81,7 @@ _OPTIONS = (
 
 
 def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
-    """Add the options that choose among memories; `run` gets their MemoryQuery as `where`, the folder's scope as `folder`."""
+    """Add the options that filter memories; `run` gets their MemoryQuery as `where`, the folder's scope as `folder`."""
 
     @wraps(run)
     def filtered(
@@ -99,7 +99,7 @@ def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
     ) -> object:
         options = click.get_current_context().ensure_object(dict)
         where = MemoryQuery(
-            # Where the store is here, the caller is held to it.
+            # In a store of this machine the caller itself is narrowed to the repository.
             repository=None if server_named() is None else options.get("repository"),
             type=one_of(MemoryType, "--type", memory_type),
             status=one_of(Status, "--status", status),
@@ -107,11 +107,11 @@ def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
             client=client,
             author=author,
             tags=tags,
-            since=time_given("--since", since),
-            until=time_given("--until", until),
+            since=parsed_time("--since", since),
+            until=parsed_time("--until", until),
         )
         here = None if everywhere else scope_here(options)
-        # Outside of any project all is shown.
+        # Outside of any project all memories are shown.
         return run(where=where, folder=here if here and here.shown else None, **typed)
 
     made: Callable[..., object] = filtered

@@ -12,40 +12,40 @@ from minutebook.record.reason import Word
 from minutebook.record.records import Kind
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _DECIDED = (Kind.DECISION, Kind.PROPOSAL)
 
 
-def memory_id(api: "Operating", text: str) -> str:
+def memory_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the memory that a person named, by its UUID or by either end of its id.
 
     Raises InvalidInput if more than one memory fits.
     """
-    return id_of(text) or _only(api, (Kind.MEMORY,), text)
+    return id_of(text) or _complete_id(api, (Kind.MEMORY,), text)
 
 
-def decision_id(api: "Operating", text: str) -> str:
+def decision_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the decision or proposal that a person named, with or without `.md`.
 
     Raises InvalidInput if more than one fits.
     """
-    return ledger_id_of(text) or _only(api, _DECIDED, text.removesuffix(".md"))
+    return ledger_id_of(text) or _complete_id(api, _DECIDED, text.removesuffix(".md"))
 
 
-def any_id(api: "Operating", text: str) -> str:
+def any_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the memory, decision or proposal that a person named.
 
     Raises InvalidInput if more than one fits.
     """
     whole = ledger_id_of(text) or id_of(text)
-    return whole or _only(api, (Kind.MEMORY, *_DECIDED), text.removesuffix(".md"))
+    return whole or _complete_id(api, (Kind.MEMORY, *_DECIDED), text.removesuffix(".md"))
 
 
-def name_meant(kind: str, names: Iterable[str], text: str) -> str:
-    """Return the name that equals the text, or else the only one that begins with it.
+def complete_name(kind: str, names: Iterable[str], text: str) -> str:
+    """Return the name that equals a text, or else the only one that begins with it; the text itself if none does.
 
-    Returns the text itself if none does. Raises InvalidInput if several do.
+    Raises InvalidInput, which names the `kind`, if several do.
     """
     known = list(names)
     if text in known:
@@ -56,15 +56,15 @@ def name_meant(kind: str, names: Iterable[str], text: str) -> str:
     return found[0] if found else text
 
 
-def _only(api: "Operating", kinds: tuple[Kind, ...], text: str) -> str:
-    """Return the only id that begins, or else ends, with the text; the text if none does."""
-    return one_meant(kinds[0], api.run(named_by_part, kinds, text) if text else [], text)
+def _complete_id(api: "StoreConnection", kinds: tuple[Kind, ...], text: str) -> str:
+    """Return the only id that begins with the text, or else ends with it; the text if none does."""
+    return only_id(kinds[0], api.run(named_by_part, kinds, text) if text else [], text)
 
 
-def one_meant(kind: str, found: Sequence[NamedRecord], text: str) -> str:
-    """Return the id of the only record that was found for a text; the text if none was.
+def only_id(kind: str, found: Sequence[NamedRecord], text: str) -> str:
+    """Return the id of the only record in `found`, the text by which it was searched if that is empty.
 
-    Raises InvalidInput if several were.
+    Raises InvalidInput if there are several.
     """
     if len(found) > 1:
         lines = [f"{each.id}  {short(' '.join(each.label.split()), 60)}" for each in found]
@@ -73,6 +73,7 @@ def one_meant(kind: str, found: Sequence[NamedRecord], text: str) -> str:
 
 
 def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # noqa: FBT001
+    """Print the candidates, with `more` also an ellipsis. Raises InvalidInput, since the text fits several."""
     warn(*lines[:MOST_SHOWN], *(["…"] if more else []))
     remedy = "could be any of {count}, shown above; type more of the {kind}"
     if more:

@@ -13,18 +13,17 @@ from minutebook.record.errors import InvalidInput
 from minutebook.serve.invocation import environment
 
 PATH = click.Path(path_type=Path)
-"""The path of a file or folder of the person who typed it."""
+"""The type of an argument that is a path of a file or folder."""
 
 TEXT_FILE = click.File("rb")
-"""A text file that the person who typed it names, or stdin, as bytes; `text_in` reads them."""
-
+"""The type of an argument that is a text file, or `-` for stdin: its bytes, which `text_in` decodes."""
 
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """The marks with which a text in UTF-16 begins."""
 
 
 def stdin_text(most: int = -1) -> str:
-    """Return the text of stdin, so many bytes at most, without the last line's end; "" if it is closed.
+    """Return the text of stdin, at most `most` bytes, without the last line's end; "" if stdin is closed.
 
     Raises as `text_in` does.
     """
@@ -32,7 +31,7 @@ def stdin_text(most: int = -1) -> str:
 
 
 def text_in(data: bytes, name: str) -> str:
-    """Return the text that bytes hold, UTF-8 or what their mark (BOM) says, with line feeds as line ends.
+    """Return the text of bytes in UTF-8, or in UTF-16 with a byte order mark, with line feeds as line ends.
 
     Raises InvalidInput, which names `name`, for other bytes.
     """
@@ -47,13 +46,13 @@ def text_in(data: bytes, name: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def is_answered() -> bool:
-    """Tell whether a person at a terminal can answer a question."""
+def has_terminal() -> bool:
+    """Tell whether stdin is a terminal, where a person can answer a question."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 def confirm(question: str, *, abort: bool = False) -> bool:
-    """Ask a question; with `abort` a no raises click.Abort. Raises InvalidInput if stdin is closed."""
+    """Ask a question; return whether it was answered with yes. Raises click.Abort for a no if `abort`, InvalidInput if stdin is closed."""
     _check_open(question)
     return click.confirm(question, abort=abort, err=wants_json())
 
@@ -66,11 +65,11 @@ def ask_secret(label: str, *, twice: bool = False) -> str:
 
 
 def edited(text: str, instead: str) -> str | None:
-    """Let the person change a Markdown text in their editor; None if nothing was saved.
+    """Return a Markdown text as the person changed it in their editor; None if they did not save.
 
-    Raises InvalidInput, with what to do `instead`, where there is no terminal for an editor.
+    Raises InvalidInput, with the remedy `instead`, if there is no terminal for an editor.
     """
-    if not is_answered() and not environment().get("VISUAL"):
+    if not has_terminal() and not environment().get("VISUAL"):
         remedy = "cannot be asked for in an editor without a terminal; {instead}"
         raise InvalidInput("the text", remedy, instead=instead)
     return click.edit(text, extension=".md")
@@ -83,23 +82,19 @@ def _check_open(question: str) -> None:
         )
 
 
-def take_whole_characters(command: click.Command) -> None:
-    """Have the texts of a command and its own commands refuse bytes that are no UTF-8, which Python keeps as halves."""
+def refuse_invalid_text(command: click.Command) -> None:
+    """Have the arguments of a command and its subcommands refuse bytes that are not UTF-8, which Python reads as surrogates."""
     for each in command.commands.values() if isinstance(command, click.Group) else ():
-        take_whole_characters(each)
+        refuse_invalid_text(each)
     for parameter in command.params:
-        # Those that every command takes may be paths, and are not exposed.
+        # The common options, which may be paths, are not exposed.
         if parameter.expose_value and parameter.type is click.STRING:
-            parameter.type = _WholeCharacters()
+            parameter.type = _ValidText()
 
 
-class _WholeCharacters(click.types.StringParamType):
+class _ValidText(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         text = super().convert(value, param, ctx)
         if isinstance(text, str) and encodable(text) != text:
-            self.fail(
-                "must be text in UTF-8",
-                param,
-                ctx,
-            )
+            self.fail("must be text in UTF-8", param, ctx)
         return text

@@ -1,4 +1,4 @@
-"""The commands that do not run on the server of `--url`, and the alternatives."""
+"""The commands that do not run on the server of `--url`, and the remedy for each."""
 
 _OF_STORE = frozenset(
     {
@@ -7,7 +7,7 @@ _OF_STORE = frozenset(
         *("audit key", "audit sign"),
     }
 )
-"""Commands on the files or the keys of a store, or in the name of who owns it."""
+"""Commands on the files or the keys of a store, or in its owner's name."""
 
 _OF_MACHINE = frozenset(
     {
@@ -15,11 +15,11 @@ _OF_MACHINE = frozenset(
         *("export-schema", "where", "settings", "daemon"),
     }
 )
-"""Commands about the machine on which they are typed."""
+"""Commands on the machine on which they are typed."""
 
 
 def why_not(command: str) -> str | None:
-    """Say why a command does not run on a server, and the alternative; None if it does."""
+    """Return the sentence that says why a command does not run on a server, with the remedy; None if it does."""
     if command in _OF_STORE:
         return (
             f"`{command}` runs where the store is: type it on the server's machine, without --url"
@@ -30,4 +30,4 @@ def why_not(command: str) -> str | None:
 
 
 NOT_SERVED = _OF_STORE | _OF_MACHINE
-"""The names of all that no server does."""
+"""All commands that do not run on a server."""

@@ -1,4 +1,4 @@
-"""Where a command's operations are done: on a server, by the daemon, or in this process on a store that it opens."""
+"""The store of a command: on a server, in the daemon, or opened by this process."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -10,7 +10,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import warn
-from minutebook.record.caller import Caller, FolderScope, in_call
+from minutebook.record.caller import Caller, FolderScope, with_call
 from minutebook.record.errors import EmbeddingError, InvalidInput, StoreError
 from minutebook.record.origin import Origin
 from minutebook.serve.invocation import TOKEN_VARIABLE, Invocation, environment, working_directory
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
     from minutebook.ask.over_http import OverHttp
     from minutebook.ask.over_socket import OverSocket
     from minutebook.config import Settings
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     OpenHere = Callable[[dict[str, str]], AbstractContextManager[tuple[App, Caller]]]
 
 TIMEOUT = 300.0
-"""Seconds that an operation on a server may take; to summarize long sessions takes some time."""
+"""Seconds that an operation on a server may take; summarizing long sessions takes minutes."""
 
 SERVER, CONNECTION = "minutebook.serve", "minutebook.connection"
-"""The keys in click's `meta` of the server that was named, and of what does the command's operations."""
+"""The keys in click's `meta` of the server of `--url`, and of the command's StoreConnection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,22 @@ class Server:
 
 
 def server_named() -> Server | None:
-    """Return the server that `--url` names, before the command; None if there is none."""
+    """Return the server of `--url`; None if it was not given."""
     context = click.get_current_context(silent=True)
     server: Server | None = None if context is None else context.meta.get(SERVER)
     return server
 
 
 def connected_to(server: Server) -> "OverHttp":
-    """Return a server as an `Operating`. Raises InvalidInput for an invalid address or token."""
+    """Return the connection to a server. Raises InvalidInput for an invalid address or token."""
     from minutebook.ask.over_http import OverHttp
 
     origin = Origin(client="minutebook", version=__version__)
     return OverHttp(server.url, server.token, TIMEOUT, origin)
 
 
-def _on_server(server: Server) -> "Operating":
-    """Do the same. Raises UsageError for an address that is none, or a variable that was named and is empty."""
+def _on_server(server: Server) -> "StoreConnection":
+    """Return the connection to the server of `--url`. Raises UsageError for an invalid address, token or variable."""
     if server.token is None and server.token_variable != TOKEN_VARIABLE:
         raise click.UsageError(f"--token-env names {server.token_variable}, which is empty")
     try:
@@ -72,55 +72,51 @@ def _on_server(server: Server) -> "Operating":
 
 
 def daemon_of(
-    options: dict[str, str], otherwise: "Callable[[], Operating] | None" = None
+    options: dict[str, str], fallback: "Callable[[], StoreConnection] | None" = None
 ) -> "OverSocket | None":
-    """Return the daemon as an `Operating`; None if it is off, not ready, or has other settings.
+    """Return the connection to the daemon; None if it is off, not ready, or has other settings.
 
-    `otherwise` opens another way for what only reads, should the daemon end meanwhile.
+    `fallback` opens another connection, for operations that only read, if the daemon ends.
     """
     from minutebook.ask.over_socket import connect
 
     invocation = Invocation(options, (), environment())
-    return connect(invocation, otherwise) if invocation.wants_daemon else None
+    return connect(invocation, fallback) if invocation.wants_daemon else None
 
 
 def start_daemon(options: dict[str, str]) -> None:
-    """Start the daemon of a store unless one is there, and wait until it listens.
-
-    Raises ClickException if there can be none.
-    """
+    """Start the daemon of a store unless it runs, and wait until it listens. Raises ClickException if it cannot start."""
     from minutebook.serve.daemon import client
     from minutebook.serve.daemon.rendezvous import daemon_address
 
     invocation = Invocation(options, (), environment())
     try:
         client.start(invocation, daemon_address(invocation.address))
-    except (client.Unattached, OSError) as error:
+    except (client.NoDaemon, OSError) as error:
         raise click.ClickException(f"no daemon could be started: {error}") from error
 
 
 @contextmanager
-def opened(options: dict[str, str]) -> Iterator["Operating"]:
-    """Have operations done for the person at the keyboard, with system scope open to them, too.
+def opened(options: dict[str, str]) -> Iterator["StoreConnection"]:
+    """Connect to the store for the person at the keyboard, with system scope open to them.
 
-    The server of `--url` does them, or the daemon if one is ready, or this process, which then opens the
-    store. Raises StoreError if there is no store: what only reads or changes must not begin one in a
-    folder whose name was mistyped.
+    Operations run on the server of `--url`, in the daemon if it is ready, or in this process. Raises StoreError
+    if there is no store: a mistyped folder must not get one.
     """
-    with _operating(options, opened_here) as api:
+    with _connected(options, opened_here) as api:
         yield api
 
 
 @contextmanager
-def opened_or_made(options: dict[str, str]) -> Iterator["Operating"]:
-    """Do the same for a command that brings something in, with which a store may begin."""
-    with _operating(options, made_here) as api:
+def opened_or_made(options: dict[str, str]) -> Iterator["StoreConnection"]:
+    """Connect to the store as `opened` does, but make it if it is missing: for commands that bring something in."""
+    with _connected(options, made_here) as api:
         yield api
 
 
 @contextmanager
-def opened_if_begun(options: dict[str, str]) -> Iterator["Operating | None"]:
-    """Do the same for a command that tells something without a store, too: None then."""
+def opened_if_begun(options: dict[str, str]) -> Iterator["StoreConnection | None"]:
+    """Connect to the store as `opened` does, but yield None if there is no store."""
     if server_named() is None and not is_begun(settings_of(options)):
         yield None
         return
@@ -129,19 +125,19 @@ def opened_if_begun(options: dict[str, str]) -> Iterator["Operating | None"]:
 
 
 @contextmanager
-def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Operating"]:
+def _connected(options: dict[str, str], open_here: "OpenHere") -> Iterator["StoreConnection"]:
     with ExitStack() as stack:
 
-        def here() -> "Operating":
-            from minutebook.ask.opening import Here
+        def in_process() -> "StoreConnection":
+            from minutebook.ask.opening import OnApp
 
-            return Here(*stack.enter_context(open_here(options)))
+            return OnApp(*stack.enter_context(open_here(options)))
 
-        api: Operating | None
+        api: StoreConnection | None
         if (server := server_named()) is not None:
             api = _on_server(server)
-        elif (api := daemon_of(options, here)) is None:
-            api = here()
+        elif (api := daemon_of(options, in_process)) is None:
+            api = in_process()
         stack.callback(api.close)
         click.get_current_context().meta[CONNECTION] = api
         yield api
@@ -150,7 +146,7 @@ def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Oper
 
 @contextmanager
 def opened_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
-    """Open the store in this process, for a command that no other process could do for it.
+    """Open the store in this process; yield the app and the person at the keyboard as its caller.
 
     The model is loaded when it is first needed. Raises StoreError if there is no store.
     """
@@ -161,7 +157,7 @@ def opened_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
 
 @contextmanager
 def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
-    """Do the same for a command that brings something in, with which a store may begin."""
+    """Open the store in this process as `opened_here` does, but make it if it is missing."""
     import getpass
 
     from minutebook.app import open_app
@@ -175,22 +171,22 @@ def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         app = stack.enter_context(closing(open_app(settings, or_reads=True)))
         stack.callback(app.embedding.close)
         caller = at_work(settings, settings.person(options, getpass.getuser()), working_directory())
-        asks = in_call(caller, progress=until_loaded(app.embedding))
-        yield app, asks
-        warn(*(note.text for note in asks.call.notes.values() if note.text))
+        caller = with_call(caller, progress=until_loaded(app.embedding))
+        yield app, caller
+        warn(*(note.text for note in caller.call.notes.values() if note.text))
         if app.embeddings.is_notified and not app.embedding.is_off:
-            _embed_what_was_written(app)
+            _embed_new_texts(app)
 
 
 def settings_of(options: dict[str, str]) -> "Settings":
-    """Return the settings. Raises InvalidInput if one has a value that does not fit."""
+    """Return the settings of a command's options. Raises InvalidInput if a value does not fit."""
     from minutebook.config import load
 
     return load(options)
 
 
 def is_begun(settings: "Settings") -> bool:
-    """Tell whether there is a store. Raises StoreError if there was one, which is lost."""
+    """Tell whether there is a store. Raises StoreError if there was one that is lost."""
     if settings.store is not None or settings.database.exists():
         return True
     from minutebook.config.stores import check_not_lost
@@ -210,21 +206,21 @@ def check_begun(settings: "Settings") -> None:
 
 
 def scope_here(options: dict[str, str]) -> FolderScope | None:
-    """Return the scope of the folder in which the command was typed; None where folders have no say.
+    """Return the scope of the folder in which the command was typed; None if folders do not determine the scope.
 
-    With `--url` they have none: the token says whose a record is.
+    With `--url` they do not: the token does.
     """
-    asked = Invocation(options, (), environment())
-    if server_named() is not None or asked.value("scope_from_folder", "off") == "off":
-        # Without the settings, whose import every search would wait for.
+    invocation = Invocation(options, (), environment())
+    # Not by the settings: every search would wait for their import.
+    if server_named() is not None or invocation.value("scope_from_folder", "off") == "off":
         return None
     from minutebook.config.whereabouts import folder_scope
 
     return folder_scope(settings_of(options), Path.cwd())
 
 
-def _embed_what_was_written(app: "App") -> None:
-    """Embed a first batch of this command's texts; a long import is left to the next process that stays."""
+def _embed_new_texts(app: "App") -> None:
+    """Embed a first batch of this command's texts; the rest of a long import is left to the next server."""
     app.embedding.settle()
     try:
         app.embeddings.backfill_batch()

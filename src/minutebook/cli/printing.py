@@ -1,8 +1,8 @@
-"""The one way from a command to the terminal: stored text cannot steer it, forge a line or hide.
+"""Printing on the terminal, so that stored text cannot control it, forge a line or hide.
 
-`echo` and `warn` escape every control and bidirectional character of the lines they are given. What
-may stay is marked by `style` (colours) and `body` (line ends of a long text); a mark holds a number
-that only this process knows, so no stored text can bear one.
+`echo` and `warn` escape every control and bidirectional character of their lines, except those that
+`style` (colours) and `body` (line ends of a long text) have marked; a mark holds a random number of
+this process, so that stored text cannot have one.
 """
 
 import json
@@ -40,7 +40,7 @@ _LISTS = {
 
 
 def sentence(error: MinutebookError) -> str:
-    """Word an error for a person."""
+    """Return an error as a sentence for a person, with the command that helps."""
     match error:
         case NotFound(kind=kind) if kind in _LISTS:
             return f"{error}; `minutebook {_LISTS[kind]}` shows those there are"
@@ -59,7 +59,7 @@ def sentence(error: MinutebookError) -> str:
 
 
 JSON = "minutebook.json"
-"""The key in click's `meta` under which the frame notes that a command's answer is to be JSON."""
+"""The key in click's `meta` of whether `--json` was given."""
 
 _NUMBER = os.urandom(16).hex()
 _MARK = re.compile(rf"\x1b<{_NUMBER}:([^>]*)>")
@@ -78,39 +78,36 @@ def style(
 
 
 def body(text: str, indent: str = "") -> str:
-    """Let a text keep its line ends and tabs, each further line after the indent."""
+    """Return a text with its line ends and tabs marked to stay; each line but the first is indented by `indent`."""
     lines = text.replace("\r\n", "\n").split("\n")
     return _marked(f"\n{indent}").join(line.replace("\t", _marked("\t")) for line in lines)
 
 
 def shown(line: str) -> str:
-    """Return a line as a terminal gets it: control characters escaped, except those of `style`."""
+    """Return a line as it is printed: control characters are escaped, except marked ones."""
     parts = _MARK.split(line)
     # Split by its one group, every second part is a mark's own.
-    return "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
+    return "".join(part if i % 2 else escaped(part) for i, part in enumerate(parts))
 
 
 def wants_json() -> bool:
-    """Tell whether the frame prints the command's result, as JSON."""
+    """Tell whether the command's result is printed as JSON, by `answering.show`."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(JSON))
 
 
 def echo(*lines: str) -> None:
-    """Print lines on stdout; a line end within one is escaped, unless `body` let it be.
-
-    Where the frame prints JSON there, they go to stderr.
-    """
+    """Print lines on stdout, or on stderr if the result is printed as JSON; a line end within a line is escaped."""
     _print(lines, err=wants_json())
 
 
 def warn(*lines: str, fg: str | None = None) -> None:
-    """Print lines on stderr, in this colour."""
+    """Print lines on stderr, in the colour `fg`."""
     _print([style(line, fg=fg) for line in lines], err=True)
 
 
 def say(answer: object, lines: str | Iterable[str], as_json: bool) -> None:  # noqa: FBT001
-    """Print the line or lines, or the answer as JSON: of a record its fields, with values that read back exactly."""
+    """Print a line or lines, or with `as_json` the answer as JSON: a record as an object of its fields."""
     if as_json:
         document = json.dumps(answer, indent=2, ensure_ascii=False, default=_plain)
         click.echo(escaped_in_json(document))
@@ -119,12 +116,12 @@ def say(answer: object, lines: str | Iterable[str], as_json: bool) -> None:  # n
 
 
 def say_exactly(document: bytes) -> None:
-    """Print bytes as they are; for documents of ours that hold nothing stored."""
+    """Print bytes unchanged: for documents that hold nothing stored."""
     click.echo(document, nl=False)
 
 
 def short(text: str, room: int) -> str:
-    """Return a text, cut to the room there is."""
+    """Return a text, cut to `room` characters."""
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
@@ -134,6 +131,7 @@ def _print(lines: Iterable[str], *, err: bool) -> None:
 
 
 def _plain(value: object) -> object:
+    """Return a value that JSON does not have as one that it has. Raises TypeError for an unknown type."""
     match value:
         case datetime():
             return value.isoformat()

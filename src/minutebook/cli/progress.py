@@ -1,4 +1,4 @@
-"""Show how far long work is, and say how Ctrl-C leaves it."""
+"""The progress of long work, and the message when Ctrl-C stops it."""
 
 import sys
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ _STEPS = 1000
 
 @contextmanager
 def bar(label: str, *, hidden: bool) -> Iterator[Progress]:
-    """Show how far an act is, where there is a terminal to show it on."""
+    """Show a progress bar on stderr, unless that is not a terminal or it is `hidden`; yield the function that moves it."""
     if hidden or not sys.stderr.isatty():
         yield lambda part, what: None
         return
-    nothing: tuple[str, ...] = ()
-    shown = click.progressbar(
-        nothing,
+    no_items: tuple[str, ...] = ()
+    progressbar = click.progressbar(
+        no_items,
         length=_STEPS,
         label=label,
         file=sys.stderr,
         item_show_func=lambda what: "" if what is None else escaped(short(what, 40)),
     )
-    with shown as drawn:
+    with progressbar as drawn:
 
         def progress(part: float, what: str) -> None:
             drawn.update(max(0, round(part * _STEPS) - drawn.pos), what)
@@ -39,7 +39,7 @@ def bar(label: str, *, hidden: bool) -> Iterator[Progress]:
 
 @contextmanager
 def interruptible(*lines: str) -> Iterator[None]:
-    """Have Ctrl-C print the state of the work, and exit as a shell has it."""
+    """Have Ctrl-C print these lines, and exit with INTERRUPTED."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The common frame of commands: the caller, the store opened for them, answers and errors in words."""
+"""The frame of all commands: common options, help, errors as sentences; and how records are printed."""
 
 import importlib
 import sys
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 import click
 
 from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
-from minutebook.cli.keyboard import stdin_text, take_whole_characters
+from minutebook.cli.keyboard import refuse_invalid_text, stdin_text
 from minutebook.cli.opening import CONNECTION, server_named
 from minutebook.cli.printing import sentence, short, style, warn
 from minutebook.record.control_characters import escaped, is_blank
 from minutebook.record.errors import InvalidInput, MinutebookError, Refused
-from minutebook.record.origin import Origin, as_name
+from minutebook.record.origin import Origin, quoted_name
 from minutebook.record.reason import count_of, must_be_one_of
 from minutebook.record.records import Entry, Kind, Memory, TextRecord, Turn
 from minutebook.serve.invocation import (
@@ -29,7 +29,7 @@ from minutebook.serve.invocation import (
 )
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,36 +39,36 @@ FIRST = (
     *("setup", "today", "remember", "search", "show", "edit", "forget", "undo"),
     *("sessions", "decide", "ui", "doctor"),
 )
-"""The commands that `minutebook --help` lists, of those that are there; `help all` lists every one."""
+"""The commands that `minutebook --help` lists, if they are installed; `help all` lists all."""
 
 NO_COLOR = "NO_COLOR"
-"""A variable that, set to anything, has commands print no colours: https://no-color.org."""
+"""The variable that turns colours off if it is not empty: https://no-color.org."""
 
 NARROWED = frozenset({"search", "list"})
-"""The commands that `--repository` narrows on a server, too, within what the token may see."""
+"""The commands that take `--repository` also with `--url`, within the scope of the token."""
 
 EVERY_COMMAND = "minutebook.every"
-"""The key in click's `meta` under which `help all` notes that the help lists every command."""
+"""The key in click's `meta` by which `help all` has the help list every command."""
 
 STOPPED_WAITING = (
     "Stopped waiting. What it has begun is ended, or was made whole already; look at what is stored "
     "before you run it again."
 )
-"""What Ctrl-C leaves of a command whose operation writes, perhaps in another process."""
+"""The message after Ctrl-C in a command that has run an operation which writes, perhaps in another process."""
 
 
 def identity(run: Callable[..., object]) -> Callable[..., object]:
-    """Add the options of the store and the caller; `run` gets those typed, by name, first."""
+    """Add the options of the store and the caller; `run` gets those that were typed, by name, as its first argument."""
     return _with_options(run, IDENTITY)
 
 
 def home_option(run: Callable[..., object]) -> Callable[..., object]:
-    """Add the option that says where the store is, for commands that ask for no identity; likewise."""
+    """Add only the option `--home`, for commands that need no caller; `run` gets it as with `identity`."""
     return _with_options(run, ("home",))
 
 
 def serving(run: Callable[..., object]) -> Callable[..., object]:
-    """Add the options of the served contracts and their caller; likewise."""
+    """Add the options of commands that serve, or have a client serve; `run` gets them as with `identity`."""
     return _with_options(run, SERVING)
 
 
@@ -84,13 +84,13 @@ def _with_options(run: Callable[..., object], names: tuple[str, ...]) -> Callabl
             f"--{name.replace('_', '-')}",
             **kind,
             expose_value=False,
-            callback=_remember,
+            callback=_note_option,
             cls=CommonOption,
         )(command)
     return command
 
 
-def _remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
+def _note_option(context: click.Context, option: click.Parameter, value: str | None) -> None:
     options = context.ensure_object(dict)
     narrows = option.name == "repository" and context.info_name in NARROWED
     if value is not None and server_named() is not None and not narrows:
@@ -105,13 +105,13 @@ def as_json(command: F) -> F:
 
 
 class CommonOption(click.Option):
-    """An option that every command takes: the help of `minutebook` itself explains it, once."""
+    """An option that every command takes; only the help of `minutebook` itself explains it."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return name and help for the group of all commands, None for a command, or without the setting's feature."""
+        """Return name and help in the help of `minutebook`; None in that of a command, or without the setting's feature."""
         if ctx.parent is not None:
             return None
-        # What it says is that of its setting; to import them would slow every command.
+        # Imported here: the settings would slow every command.
         from minutebook.config import all_settings
 
         helps = (each.metadata["help"] for each in fields(all_settings()) if each.name == self.name)
@@ -120,34 +120,33 @@ class CommonOption(click.Option):
 
 
 class Commands(click.Group):
-    """Commands of which some do not run on a server."""
+    """A group of commands, of which some do not run on the server of `--url`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was typed. Raises UsageError for one that does not run where it was to."""
+        """Find the command that was typed. Raises UsageError if it does not run on the server of `--url`."""
         try:
             name, command, rest = super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
-            # The commands that are imported already are not all that there are.
+            # The error of click suggests only commands that are imported already.
             raise click.exceptions.NoSuchCommand(
                 error.command_name, possibilities=self.list_commands(ctx), ctx=ctx
             ) from None
         if server_named() is not None:
             from minutebook.cli.on_server import why_not
 
-            if (
-                reason := why_not(" ".join([*ctx.command_path.split()[1:], name or ""]))
-            ) is not None:
+            typed = [*ctx.command_path.split()[1:], name or ""]
+            if (reason := why_not(" ".join(typed))) is not None:
                 raise click.UsageError(reason)
         return name, command, rest
 
 
 class SubjectGroup(Commands):
-    """Commands by subject, which show refusals and failures in a sentence, not a traceback.
+    """Commands by subject; errors are printed as sentences, not tracebacks.
 
-    `subjects` gives for each subject its modules, each with the names of its commands. A
-    module is imported when one of its commands is asked for.
+    `subjects` has by subject the modules, each with the names of its commands. A module is imported when
+    one of its commands is needed.
     """
 
     def __init__(
@@ -166,7 +165,7 @@ class SubjectGroup(Commands):
         }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order in which they are listed."""
+        """Return the names of the commands in the order in which they are listed."""
         return list(self._modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -176,7 +175,7 @@ class SubjectGroup(Commands):
             for command in importlib.import_module(module).COMMANDS:
                 self.add_command(command)
                 _name_common_options(command)
-                take_whole_characters(command)
+                refuse_invalid_text(command)
                 if command.name not in OWN_OUTPUT:
                     let_answer_in_json(command)
         return super().get_command(ctx, cmd_name)
@@ -206,9 +205,9 @@ class SubjectGroup(Commands):
             formatter.write_dl([each for each in records if each is not None])
 
     def main(self, *arguments: Any, **more: Any) -> Never:
-        """Run the typed command and end the process, with 130 wherever Ctrl-C came in between."""
+        """Run the typed command and end the process; Ctrl-C at any time ends it with INTERRUPTED."""
         try:
-            # Else click itself would end with 1 and "Aborted!" before or after the command's own part.
+            # In standalone mode click ends with 1 and "Aborted!" on a Ctrl-C outside the command itself.
             status: Any = super().main(*arguments, **{**more, "standalone_mode": False})
         except click.ClickException as error:
             error.show()
@@ -225,16 +224,16 @@ class SubjectGroup(Commands):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the typed command; messages of click are escaped, as they quote it."""
+        """Parse the typed command; messages of click, which quote it, are escaped."""
         if environment().get(NO_COLOR):
             extra["color"] = False
         with _escaped_usage_errors():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, context: click.Context) -> None:
-        """Run the command and print its answer as JSON where `--json` wants it.
+        """Run the command, and print its result if `--json` was given.
 
-        Exits with 1 and the sentence on stderr if it cannot be done.
+        Exits with 1, and the error as a sentence on stderr, if it fails.
         """
         try:
             with _escaped_usage_errors():
@@ -244,17 +243,17 @@ class SubjectGroup(Commands):
             warn(f"minutebook: {sentence(as_shown(error))}", fg="red")
             context.exit(1)
         except KeyboardInterrupt:
-            warn("", _stopped(context))
+            warn("", _stop_message(context))
             context.exit(INTERRUPTED)
         except click.Abort as answer:
-            # A prompt was answered with no, or was left with Ctrl-C; nothing comes before it.
+            # A prompt was answered with no or with Ctrl-C; commands ask before they change anything.
             warn("Stopped. Nothing was changed.")
-            is_left = isinstance(answer.__context__, KeyboardInterrupt)
-            context.exit(INTERRUPTED if is_left else 1)
+            is_interrupted = isinstance(answer.__context__, KeyboardInterrupt)
+            context.exit(INTERRUPTED if is_interrupted else 1)
 
 
 def _name_common_options(command: click.Command) -> None:
-    """Name the options that are explained elsewhere below the help of a command and its commands."""
+    """Name the common options below the help of a command and of its subcommands."""
     names = [each.opts[0] for each in command.params if isinstance(each, CommonOption)]
     if names:
         command.epilog = f"Also {', '.join(names)}: see `minutebook --help`."
@@ -275,22 +274,22 @@ def _escaped_usage_errors() -> Iterator[None]:
 
 
 def as_shown(error: MinutebookError) -> MinutebookError:
-    """Return an error as the person at the terminal may read it: a caller with a token has no role to choose."""
+    """Return an error without a remedy that the person cannot follow: with a token nobody can choose a role."""
     if server_named() is None or not isinstance(error, Refused):
         return error
     return replace(error, needs=None)
 
 
-def _stopped(context: click.Context) -> str:
-    """Say how Ctrl-C leaves a command that says nothing more precise."""
-    api: Operating | None = context.meta.get(CONNECTION)
+def _stop_message(context: click.Context) -> str:
+    """Return the message that says in which state Ctrl-C leaves a command."""
+    api: StoreConnection | None = context.meta.get(CONNECTION)
     if api is None:
         return STOPPED
     return STOPPED_WAITING if api.has_written else "Stopped. Nothing was changed."
 
 
-def text_given(text: str) -> str:
-    """Return a text from the command line, `-` being stdin. Raises InvalidInput if it is blank."""
+def read_text(text: str) -> str:
+    """Return a text argument, read from stdin if it is `-`. Raises InvalidInput if it is blank."""
     content = stdin_text() if text == "-" else text
     if is_blank(content):
         raise InvalidInput("TEXT", "must not be empty")
@@ -319,7 +318,7 @@ def both_ids(memory: Memory) -> str:
 
 
 def headline(lead: str, record: TextRecord) -> str:
-    """Return a memory, or another record with a text, on one line."""
+    """Return the line of a memory, or of another record with a text: `lead`, its id, its text shortened."""
     whole = record.said if isinstance(record, Turn) else record.text
     first, _, rest = whole.partition("\n")
     # A title that the text begins with says nothing more.
@@ -328,22 +327,22 @@ def headline(lead: str, record: TextRecord) -> str:
 
 
 def counted(counts: Mapping[Kind, int]) -> str:
-    """Say how many records of which kinds there are."""
+    """Return the number of records and their kinds, such as `3 records (memory 2, turn 1)`."""
     total = sum(counts.values())
     parts = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()) if count)
     return f"{count_of(total, 'record')} ({parts})" if parts else "nothing"
 
 
 def entry_line(entry: Entry) -> str:
-    """Return an audit entry on one line, without its subject."""
+    """Return the line of an audit entry, without its subject."""
     with_token = f", with token {entry.token}" if entry.token else ""
     line = (
-        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {as_name(entry.actor)} "
+        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {quoted_name(entry.actor)} "
         f"({entry.role}{with_token}){through(entry.origin)}: {entry.outcome}"
     ) + (f" ({entry.reason})" if entry.reason else "")
     return style(line, fg=None if entry.outcome == "done" else "red")
 
 
 def through(origin: Origin | None) -> str:
-    """Say through which program something was done; nothing if unknown."""
+    """Return ` through PROGRAM` for the program of an origin; "" if it is unknown."""
     return "" if origin is None or not origin.program else f" through {origin.program}"

@@ -1,24 +1,31 @@
-"""Every setting once: its name, type, default and help, one file a subject.
+"""The settings: each is declared once, with its name, type, default and help.
 
-A setting comes from the command line, else the environment (`MINUTEBOOK_` and its name in capitals),
-else `config.toml` in the data directory, else its default. A relative path is one from the folder of
-that file, or on the command line and in the environment from where the process was started.
+A value comes from the command line, else the environment (`MINUTEBOOK_` and the name in capitals),
+else `config.toml` in the data directory, else the default. A path in that file is relative to its
+folder, one on the command line or in the environment to the working directory.
 """
 
-from minutebook.config.loading import Stated, check_setting, load, option_of, stated, variable_of
+from minutebook.config.loading import (
+    SetValue,
+    check_setting,
+    explicit,
+    load,
+    option_of,
+    variable_of,
+)
 from minutebook.config.settings import Settings, all_settings, settings_with, subjects
 from minutebook.serve.invocation import environment
 
 __all__ = [
+    "SetValue",
     "Settings",
-    "Stated",
     "all_settings",
     "check_setting",
     "environment",
+    "explicit",
     "load",
     "option_of",
     "settings_with",
-    "stated",
     "subjects",
     "variable_of",
 ]

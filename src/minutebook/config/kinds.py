@@ -1,9 +1,10 @@
-"""How the value of a setting is read: its kind stands with it."""
+"""The kinds of settings: how a value is parsed and checked."""
 
 import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -15,19 +16,18 @@ from minutebook.serve.invocation import path_from
 from minutebook.store.disk.encryption import KEY_FILE, KEYRING
 
 Parse = Callable[[Any, str], Any]
-"""Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""
+"""Parses a value; relative paths in it are relative to the folder that is the second argument, as in `path_from`."""
 
 SettingOwner = Literal["store", "organization", "client", "process"]
-"""Whose value of a setting holds. A daemon and its clients have one value of those of the `store`; if one of an
-`organization` is set, they have one organization, too. Those of a `client`, or of a server over HTTP, concern no daemon;
-those of the `process` are the daemon's own."""
+"""The owner of a setting's value. A daemon and its clients must have the same values of the `store`, and the same
+organization if a setting of an `organization` is set; each `client` has its own values, the daemon those of the `process`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingKind:
-    """The reader of a setting's value, and a description of valid values for errors.
+    """A parser of values, and a description of valid values for errors.
 
-    `parse` raises TypeError or ValueError for any other value.
+    `parse` raises TypeError or ValueError for an invalid value.
     """
 
     parse: Parse
@@ -35,7 +35,7 @@ class SettingKind:
 
 
 def one_of(names: Any) -> SettingKind:
-    """Read one of the values of a Literal or an enum."""
+    """Return the kind of settings with one of the values of a Literal or an enum."""
     values = get_args(names) or tuple(names)
 
     def parse(value: Any, folder: str) -> Any:
@@ -45,7 +45,7 @@ def one_of(names: Any) -> SettingKind:
 
 
 def at_least(least: float) -> SettingKind:
-    """Read a number as large as this one, or larger; a whole one if this is an int."""
+    """Return the kind of settings with a number of at least `least`, a whole one if `least` is an int."""
 
     def parse(value: Any, folder: str) -> float:
         number = type(least)(value)
@@ -59,7 +59,7 @@ def at_least(least: float) -> SettingKind:
 
 
 def _roots(value: Any, folder: str) -> NamedRoots:
-    """Read a list of folders, or a table of them by organization, or by that and repository."""
+    """Parse a list of folders, a table of lists by organization, or a table of such tables by repository."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             value = json.loads(value)
@@ -76,15 +76,15 @@ def _roots(value: Any, folder: str) -> NamedRoots:
 
 
 def _folders(value: str | list[str], folder: str) -> tuple[Path, ...]:
-    """Read a list of folders, or one text in the form of the platform's PATH."""
-    named = value.split(os.pathsep) if isinstance(value, str) else value
-    if not isinstance(named, list):
+    """Parse a list of folders, or a text of folders separated as in the variable PATH."""
+    paths = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(paths, list):
         raise TypeError(value)
-    return tuple(Path(path_from(folder, name)) for name in named if name)
+    return tuple(Path(path_from(folder, path)) for path in paths if path)
 
 
 def _url(value: Any, folder: str) -> str:
-    """Read a URL that others are built on."""
+    """Parse an http URL to which paths can be appended."""
     text = str(value)
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or "?" in text or "#" in text:
@@ -93,20 +93,19 @@ def _url(value: Any, folder: str) -> str:
 
 
 def separated(separator: str | None, wanted: Reason) -> SettingKind:
-    """Read a list of names, or one text of names between separators (None: spaces)."""
+    """Return the kind of settings with a list of names, or a text of names with separators (None: spaces)."""
 
     def parse(value: Any, folder: str) -> tuple[str, ...]:
-        named = value.split(separator) if isinstance(value, str) else value
-        return tuple(name.strip() for name in named if name.strip())
+        names = value.split(separator) if isinstance(value, str) else value
+        return tuple(name.strip() for name in names if name.strip())
 
     return SettingKind(parse, wanted)
 
 
 NAMES = separated(",", Reason("a list of names"))
-"""Names between commas."""
 
 
-def _truth(value: Any, folder: str) -> bool:
+def _bool(value: Any, folder: str) -> bool:
     if value in (True, "true"):
         return True
     if value in (False, "false"):
@@ -114,8 +113,8 @@ def _truth(value: Any, folder: str) -> bool:
     raise ValueError(value)
 
 
-def _place_of_keys(value: Any, folder: str) -> str:
-    """Read where keys are; of a key that was given in its place nothing is shown."""
+def _key_place(value: Any, folder: str) -> str:
+    """Parse the place of keys; the error for another value does not quote it, since it may be a key."""
     text = str(value)
     if text.startswith(KEY_FILE):
         path = text.removeprefix(KEY_FILE).strip()
@@ -127,7 +126,7 @@ def _place_of_keys(value: Any, folder: str) -> str:
 
 
 def path_unless(is_name: Callable[[str], bool], wanted: Reason) -> SettingKind:
-    """Read a path, unless the value is empty or a name or URL, which `is_name` tells."""
+    """Return the kind of settings with a path, or with a value that is empty or for which `is_name` is True."""
     return SettingKind(
         lambda value, folder: value if not value or is_name(value) else path_from(folder, value),
         wanted,
@@ -138,11 +137,11 @@ TEXT = SettingKind(lambda value, folder: str(value), Reason("text"))
 FOLDER = SettingKind(lambda value, folder: Path(path_from(folder, value)), Reason("a folder"))
 FILE = SettingKind(lambda value, folder: Path(path_from(folder, value)), Reason("a file"))
 PLACE_OF_KEYS = SettingKind(
-    _place_of_keys, Reason("{name}, or {prefix}PATH", name=KEYRING, prefix=KEY_FILE)
+    _key_place, Reason("{name}, or {prefix}PATH", name=KEYRING, prefix=KEY_FILE)
 )
 ROOTS = SettingKind(_roots, Reason("a list of folders, or a table of lists by organization"))
 URL = SettingKind(_url, Reason("an http or https URL without a query"))
-SWITCH = SettingKind(_truth, Reason("true or false"))
+SWITCH = SettingKind(_bool, Reason("true or false"))
 SECONDS = at_least(0.0)
 COUNT = at_least(1)
 
@@ -154,19 +153,20 @@ def setting(
     kind: SettingKind,
     help: str,
     *,
-    of: SettingOwner = "store",
+    owner: SettingOwner = "store",
     variable: str = "",
     is_secret: bool = False,
     is_common: bool = False,
 ) -> Any:
-    """Return the field of a setting; `default` is its value, or makes it; a secret is never shown.
+    """Return the dataclass field of a setting; `default` is a value or a function that returns it; a secret is never shown.
 
-    `variable` names one that states it beside its own. `is_common` lists it where only those are that most people set.
+    `variable` names a second environment variable that sets it. `is_common` if most people set it: `minutebook settings`
+    then lists it without `--all`.
     """
     metadata = {
         "kind": kind,
         "help": help,
-        "of": of,
+        "owner": owner,
         "variable": variable,
         "is_secret": is_secret,
         "is_common": is_common,
@@ -174,3 +174,7 @@ def setting(
     if callable(default):
         return field(default_factory=default, metadata=metadata)
     return field(default=default, repr=not is_secret, metadata=metadata)
+
+
+client_setting = partial(setting, owner="client")
+"""A setting that each client of a daemon has for itself; as `setting`."""

@@ -1,4 +1,4 @@
-"""Where a setting is stated: on the command line, in the environment, in `config.toml`."""
+"""Read settings from the command line, the environment and `config.toml`."""
 
 import logging
 import tomllib
@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """The value of a setting that somebody stated, and where: an option, a variable, a file."""
+class SetValue:
+    """The value of a setting that is not its default, and its origin: an option, a variable or a file."""
 
     value: Any
     origin: str
@@ -28,28 +28,28 @@ class Stated:
 def load(
     given: Mapping[str, Any], variables: Mapping[str, str] | None = None, folder: str = ""
 ) -> Settings:
-    """Put the settings together; `given` comes from the command line and leaves out options not given.
+    """Return the settings; `given` are the options of the command line that were typed.
 
-    Relative paths of both are from `folder`, "" being the working directory of this process.
-    A value that does not fit raises InvalidInput with the setting, where it was read and the remedy.
+    Relative paths in options and variables are relative to `folder`, "" for the working directory.
+    Raises InvalidInput, with the setting, its origin and the remedy, if a value does not fit.
     """
-    found = stated(given, variables, folder)
+    found = explicit(given, variables, folder)
     return settings_with(**{name: each.value for name, each in found.items()})
 
 
-def stated(
+def explicit(
     given: Mapping[str, Any], variables: Mapping[str, str] | None = None, folder: str = ""
-) -> dict[str, Stated]:
-    """Return the settings that somebody stated; the others have their defaults.
+) -> dict[str, SetValue]:
+    """Return the settings that are set somewhere, by name; the others have their defaults.
 
-    Arguments are those of `load`. A former setting is left out, which the log says once. Raises InvalidInput if a name is unknown or a value does not fit, as `load` does.
+    Arguments are those of `load`. A former setting is ignored, with a warning in the log. Raises InvalidInput as `load` does.
     """
     variables = environment() if variables is None else variables
-    found: dict[str, Stated] = {}
+    found: dict[str, SetValue] = {}
 
     def add(name: str, value: Any, origin: str, folder: str = folder) -> None:
-        # Also one that is not asked for is read: what does not fit is said at once.
-        found.setdefault(name, Stated(_parsed(name, value, origin, folder), origin))
+        # Parsed also if an earlier origin has set it: an invalid value is refused in any case.
+        found.setdefault(name, SetValue(_parsed(name, value, origin, folder), origin))
 
     for name, value in given.items():
         add(name, value, option_of(name))
@@ -59,11 +59,11 @@ def stated(
                 add(name, value, variable)
     for name in former_settings():
         if variables.get(variable_of(name)):
-            _leave_out(name, variable_of(name))
+            _warn_of_former(name, variable_of(name))
     home = found["home"].value if "home" in found else Settings().home
     for name, value in _read_file(home / FILE).items():
         if name in former_settings():
-            _leave_out(name, str(home / FILE))
+            _warn_of_former(name, str(home / FILE))
             continue
         if name not in _declared() or name == "home":
             raise InvalidInput(
@@ -74,8 +74,8 @@ def stated(
 
 
 @cache
-def _leave_out(name: str, origin: str) -> None:
-    """Say that a former setting, which is stated there, has no effect."""
+def _warn_of_former(name: str, origin: str) -> None:
+    """Log once that a former setting has no effect."""
     log.warning("%s in %s is no setting any more and has no effect; take it out", name, origin)
 
 
@@ -90,7 +90,7 @@ def variable_of(name: str) -> str:
 
 
 def check_setting(name: str, text: str, folder: str) -> Any:
-    """Return the value of a setting's text as `config.toml` has it, paths relative to a folder.
+    """Return the value that a text sets a setting to in `config.toml`; relative paths are relative to `folder`.
 
     Raises InvalidInput if there is no such setting, or the value does not fit.
     """

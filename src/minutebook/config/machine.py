@@ -1,4 +1,4 @@
-"""This machine and its user: where programs keep their settings and files."""
+"""The folders of this machine and its user in which programs keep their settings and files."""
 
 import sys
 from collections.abc import Mapping
@@ -10,10 +10,9 @@ from minutebook.serve.invocation import environment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The machine and its user: `sys.platform`, home, working directory and process environment.
+    """The machine and its user: `sys.platform`, home, working directory and environment variables.
 
-    Of the environment these are looked at: APPDATA, LOCALAPPDATA, XDG_CONFIG_HOME,
-    and those that programs name for folders of theirs.
+    Only APPDATA, LOCALAPPDATA, XDG_CONFIG_HOME are read, and variables of programs that name their folders.
     """
 
     platform: str
@@ -21,10 +20,10 @@ class Places:
     cwd: Path
     variables: Mapping[str, str]
 
-    def folder(self, variable: str, *otherwise: str) -> Path:
-        """Return the folder that a variable names, or else one below the home."""
+    def folder(self, variable: str, *default: str) -> Path:
+        """Return the folder that a variable names, or else the home's subfolder with the parts `default`."""
         value = self.variables.get(variable, "").strip()
-        return Path(value) if value else self.home.joinpath(*otherwise)
+        return Path(value) if value else self.home.joinpath(*default)
 
     def applications(self) -> Path:
         """Return the folder in which desktop applications keep their settings."""
@@ -35,10 +34,10 @@ class Places:
         return self.configuration()
 
     def configuration(self) -> Path:
-        """Return the folder in which programs of a terminal keep their settings."""
+        """Return the folder in which terminal programs keep their settings."""
         return self.folder("XDG_CONFIG_HOME", ".config")
 
 
 def places_here() -> Places:
-    """Return where programs keep their files on this machine."""
+    """Return the places of this process's machine and user."""
     return Places(platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment())

@@ -1,10 +1,10 @@
-"""Which embedder and which chat service the settings name; features open them."""
+"""The embedder and the chat service that the settings name; features open them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.feature import features, loaded
+from minutebook.feature import entries_of, features
 from minutebook.model import Embedder, Embedding, Model
 from minutebook.record.errors import ModelUnavailable
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that settings name: for meaning, and for summaries where there is one."""
+    """The models that settings name: the embedder, and the summarizer or None."""
 
     embedding: Embedding
     summarizer: "Summarizer | None"
 
 
 def models_of(settings: Settings) -> Models:
-    """Choose the models that the settings name; nothing is loaded or asked yet. Raises InvalidInput."""
-    services = (open_it(settings) for open_it in loaded("models.chat"))
+    """Return the models that the settings name; nothing is loaded yet. Raises InvalidInput if settings do not fit together."""
+    services = (open_service(settings) for open_service in entries_of("models.chat"))
     return Models(open_embedding(settings), next(filter(None, services), None))
 
 
 def open_embedding(settings: Settings) -> Embedding:
-    """Choose the embedder that the settings name; nothing is loaded yet. It is off where no feature opens it."""
+    """Return the embedder that the settings name; nothing is loaded yet. It is off if no feature has it."""
     if settings.embedder != "none":
         for name in (settings.embedder, ""):
             for feature in features():

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.memory.maintenance.data_directory import DataDirectory
 from minutebook.store.disk.keys import place_of
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from minutebook.memory.maintenance.doctor import Finding
 
 MOST_BACKUPS = 5
-"""Backups that are named where a store is damaged."""
+"""Backups that are named if a store is damaged."""
 
 
 def data_directory(settings: Settings) -> DataDirectory:
-    """Return the data directory of these settings, with the files in it that can be made again."""
-    copies = [path for copies_of in loaded("files.copies") for path in copies_of(settings)]
+    """Return the data directory of these settings, with its derived files."""
+    copies = [path for copies_of in entries_of("files.copies") for path in copies_of(settings)]
     return DataDirectory(
         settings.database,
         settings.claims,
@@ -30,12 +30,12 @@ def data_directory(settings: Settings) -> DataDirectory:
 
 
 def backups_of(directory: DataDirectory) -> list[Path]:
-    """Return the backups of a data directory that features know and that are still there, the latest first."""
-    return [path for known in loaded("files.backups") for path in known(directory)]
+    """Return the existing backups of a data directory, as features know them, the latest first."""
+    return [path for known in entries_of("files.backups") for path in known(directory)]
 
 
 def damage_of(settings: Settings) -> "list[Finding]":
-    """Return the losses of a damaged or lost file of a store, and the backups that bring it back."""
+    """Return the losses of a store with a damaged or lost file, and the backups from which it can be restored."""
     from minutebook.memory.maintenance.doctor import of_damage
     from minutebook.store.sqlite import damage
     from minutebook.store.sqlite.encryption import key_of
@@ -48,7 +48,7 @@ def damage_of(settings: Settings) -> "list[Finding]":
 
 
 def sync_folder(settings: Settings) -> Path:
-    """Return the folder for copies of remotes and files on their way; all in it can be made again."""
+    """Return the folder of sync for copies of remotes and files in transit, all of which are derived."""
     return settings.home / ".sync"
 
 

@@ -17,7 +17,7 @@ from minutebook.config.subjects import (
     ProcessSettings,
     StoreSettings,
 )
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.caller import ANYBODY, Call, Caller
 from minutebook.record.origin import Origin
 from minutebook.record.records import Role
@@ -36,7 +36,7 @@ class Settings(
     CallerSettings,
     StoreSettings,
 ):
-    """The settings of the core that a person may set; `all_settings` has those of features, too."""
+    """The settings of the core; `all_settings` adds those of features."""
 
     @property
     def claims(self) -> Path:
@@ -69,36 +69,36 @@ class Settings(
         )
 
     def person(self, given: Mapping[str, str], user: str) -> Caller:
-        """Return the caller for the person at the keyboard, to which system scope is open too.
+        """Return the caller for the person at the keyboard, with system scope open to them.
 
-        `given` are the options that they typed. `user` is their name unless they gave another; they are no
-        agent unless they said so.
+        `given` are the typed options, `user` is the name if the settings have none. The role is HUMAN in place of
+        AGENT, unless an option names the role.
         """
         request = f"command-line-{secrets.token_hex(4)}"
         call = Call(request=request, origin=Origin(client="minutebook", version=__version__))
-        asks = replace(self.caller(), writes_system=True, call=call)
-        if asks.role is Role.AGENT and "role" not in given:
-            asks = replace(asks, role=Role.HUMAN)
-        return replace(asks, name=user) if asks.name == ANYBODY else asks
+        person = replace(self.caller(), writes_system=True, call=call)
+        if person.role is Role.AGENT and "role" not in given:
+            person = replace(person, role=Role.HUMAN)
+        return replace(person, name=user) if person.name == ANYBODY else person
 
 
 @cache
 def all_settings() -> type[Any]:
-    """Return the class that has the settings of the core and of every feature."""
-    parts: list[type[Settings]] = list(loaded("settings"))
+    """Return the class with the settings of the core and of every feature."""
+    parts: list[type[Settings]] = list(entries_of("settings"))
     return dataclass(frozen=True, kw_only=True)(type("AllSettings", (*parts, Settings), {}))
 
 
 @cache
 def former_settings() -> frozenset[str]:
-    """Return the names of settings that there were once, of the core and of every feature."""
+    """Return the names of settings of earlier releases, of the core and of every feature."""
     return frozenset(
         name for part in all_settings().__mro__ for name in vars(part).get("FORMER", ())
     )
 
 
 def settings_with(**values: Any) -> Settings:
-    """Return settings that have these values, and else the defaults."""
+    """Return settings with these values, and defaults for the others."""
     made: Settings = all_settings()(**values)
     return made
 
@@ -110,12 +110,12 @@ def hidden_settings() -> frozenset[str]:
 
 
 def shared(settings: Settings) -> Settings:
-    """Return settings with the defaults of those that each client of a daemon has for itself.
+    """Return settings with defaults in place of the values that each client of a daemon has for itself.
 
-    The organization is kept if a setting has a value that is for one organization.
+    The organization stays if a setting is set that holds for one organization.
     """
     standard = settings_with(home=settings.home)
-    owners = {each.name: each.metadata["of"] for each in fields(settings)}
+    owners = {each.name: each.metadata["owner"] for each in fields(settings)}
     own = {name for name, owner in owners.items() if owner == "client"}
     if any(getattr(settings, name) for name, owner in owners.items() if owner == "organization"):
         own.remove("organization")
@@ -123,15 +123,16 @@ def shared(settings: Settings) -> Settings:
 
 
 def differing(one: Settings, other: Settings) -> list[str]:
-    """Return the names of the settings on which a client and a daemon have to agree, and do not."""
+    """Return the names of the settings that a client and a daemon must have in common, but have not."""
     one, other = shared(one), shared(other)
     return [
         each.name
         for each in fields(one)
-        if each.metadata["of"] != "process" and getattr(one, each.name) != getattr(other, each.name)
+        if each.metadata["owner"] != "process"
+        and getattr(one, each.name) != getattr(other, each.name)
     ]
 
 
 def subjects() -> Sequence[type]:
-    """Return the classes that state settings, those of the core first, in the order in which people read them."""
-    return (*reversed(Settings.__bases__), *loaded("settings"))
+    """Return the classes that declare settings, those of the core first, in the order of the documentation."""
+    return (*reversed(Settings.__bases__), *entries_of("settings"))

@@ -1,10 +1,10 @@
-"""Which engine do the settings name? A file in the data directory, or a database on a server."""
+"""Open the store that the settings name: a file in the data directory, or a database on a server."""
 
 from pathlib import Path
 
 from minutebook.config import Settings
 from minutebook.config.subjects import scheme_of
-from minutebook.feature import engines, loaded
+from minutebook.feature import engines, entries_of
 from minutebook.record.errors import InvalidInput
 from minutebook.store.disk.keys import place_of
 from minutebook.store.file_locks import FileLocks
@@ -21,10 +21,8 @@ WRITER_WAIT = 30.0
 def open_store(settings: Settings, *, or_reads: bool = False) -> Tended:
     """Open the store of these settings, on a server or in the data directory; make it if it is missing.
 
-    With `or_reads` a file that cannot be written is opened to be read.
-
-    Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
-    server's store needs is not installed.
+    With `or_reads` a file that cannot be written is opened read-only. Raises StoreError if it cannot be
+    opened as a store of this version, InvalidInput if the libraries for a server are not installed.
     """
     if settings.store is not None:
         return store_at(settings, settings.store)
@@ -34,9 +32,9 @@ def open_store(settings: Settings, *, or_reads: bool = False) -> Tended:
 def file_store(
     settings: Settings, *, receives: bool = False, or_reads: bool = False
 ) -> SqliteStore:
-    """Open the store in the data directory; one that `receives` may be begun beside old ledgers.
+    """Open the store in the data directory; with `receives`, to move records into it, also beside old ledgers.
 
-    Raises StoreError if a move into an empty directory was cut short, and this does not go on with it.
+    Raises StoreError, unless it `receives`, if an earlier move into an empty directory did not complete.
     """
     if not receives and moving_mark(settings).exists():
         raise being_filled(str(settings.database))
@@ -52,21 +50,18 @@ def file_store(
 
 
 def moving_mark(settings: Settings) -> Path:
-    """Return the file that says that records are being moved into a data directory that held no store."""
+    """Return the file that marks a data directory without a store as the target of an unfinished move."""
     return settings.home / ".moving"
 
 
 def locks_of(settings: Settings, store: Tended) -> NamedLocks:
-    """Return the locks by name of all that share a store: on a server in it, else in files beside it."""
-    return (
-        FileLocks(settings.claims)
-        if store.database.leases is None
-        else LeaseLocks(store.database.leases)
-    )
+    """Return the named locks of all processes of a store: in it if it is on a server, else in files beside it."""
+    leases = store.database.leases
+    return FileLocks(settings.claims) if leases is None else LeaseLocks(leases)
 
 
 def check_not_lost(settings: Settings) -> None:
-    """Raise StoreLost if there is no database, or an empty one, where a store was kept in a file."""
+    """Raise StoreLost if the database is missing or empty although a store was kept in it."""
     if settings.store is None:
         missing_database.check_not_lost(settings.database, _beside(settings))
 
@@ -77,7 +72,7 @@ def store_at(settings: Settings, address: str, *, receives: bool = False) -> Ten
     try:
         opened = feature.load(name)
     except ImportError as error:
-        # What most do without is not installed for all.
+        # The libraries of servers are an extra.
         raise InvalidInput(
             "store", "needs `pip install minutebook[server]` ({error})", error=error
         ) from error
@@ -87,4 +82,4 @@ def store_at(settings: Settings, address: str, *, receives: bool = False) -> Ten
 
 def _beside(settings: Settings) -> tuple[Path, ...]:
     """Return the files in a data directory that exist only if there was a store."""
-    return tuple(path for beside in loaded("files.beside") for path in beside(settings))
+    return tuple(path for beside in entries_of("files.beside") for path in beside(settings))

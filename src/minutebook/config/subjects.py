@@ -1,4 +1,4 @@
-"""Where records are kept, and how surely."""
+"""The settings of the core, by subject."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from minutebook.config.kinds import (
     OnOff,
     SettingKind,
     at_least,
+    client_setting,
     one_of,
     path_unless,
     setting,
@@ -31,28 +32,21 @@ from minutebook.record.sources import TEXTS, Source
 class CallerSettings:
     """The caller, and the acts that it may do."""
 
-    role: Role = setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.", of="client")
-    agent: str = setting(
-        ANYBODY,
-        TEXT,
-        "Name under which a stdio client's acts are recorded.",
-        is_common=True,
-        of="client",
+    role: Role = client_setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.")
+    agent: str = client_setting(
+        ANYBODY, TEXT, "Name under which a stdio client's acts are recorded.", is_common=True
     )
-    organization: str | None = setting(
-        None, TEXT, "Hold the caller to this organization.", of="client"
+    organization: str | None = client_setting(None, TEXT, "Hold the caller to this organization.")
+    repository: str | None = client_setting(None, TEXT, "Hold the caller to this repository.")
+    user: str | None = client_setting(
+        None, TEXT, "Hold the caller to this user's and shared memories."
     )
-    repository: str | None = setting(None, TEXT, "Hold the caller to this repository.", of="client")
-    user: str | None = setting(
-        None, TEXT, "Hold the caller to this user's and shared memories.", of="client"
-    )
-    scope_from_folder: OnOff = setting(
+    scope_from_folder: OnOff = client_setting(
         "off",
         one_of(OnOff),
         "`on`: what is written in a project's folder belongs to its repository, and searches there show "
         "that and what belongs to none; `minutebook where` tells. `--repository` goes before it.",
         is_common=True,
-        of="client",
     )
     policy: Policy | None = setting(
         None,
@@ -78,7 +72,7 @@ class ContentSettings:
 
 
 def _is_embedder(name: str) -> bool:
-    """Tell whether a value of `embedder` is no folder: `none`, or an embedder that a feature names."""
+    """Tell whether a value of `embedder` is not a folder but `none`, or an embedder of a feature."""
     return name == "none" or any(name in each.models.embedders for each in features())
 
 
@@ -105,32 +99,31 @@ ALL_TOOLS = "all"
 
 
 def _tools(value: Any, folder: str) -> tuple[str, ...]:
-    """Read names of tools; the word for all of them is as good as none."""
-    named: tuple[str, ...] = NAMES.parse(value, folder)
-    return () if named == (ALL_TOOLS,) else named
+    """Parse names of tools; () for ALL_TOOLS."""
+    names: tuple[str, ...] = NAMES.parse(value, folder)
+    return () if names == (ALL_TOOLS,) else names
 
 
 def _sources(value: Any, folder: str) -> tuple[Source, ...]:
-    """Read a list of sources of texts."""
-    named = tuple(Source(name) for name in NAMES.parse(value, folder))
-    if not named or Source.CODE in named:
+    """Parse a list of sources of texts."""
+    sources = tuple(Source(name) for name in NAMES.parse(value, folder))
+    if not sources or Source.CODE in sources:
         raise ValueError(value)
-    return named
+    return sources
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerSettings:
-    """What a question is answered from, and how much of it."""
+    """The sources and the length of answers."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("recall_at",)
 
-    answers: AnswerForm = setting(
+    answers: AnswerForm = client_setting(
         "json",
         one_of(AnswerForm),
         "`json`: tools answer with the objects that their contract publishes; `lines`: with lines of text for a model, "
         "one for each hit, dated, without output schemas.",
         is_common=True,
-        of="client",
     )
     recall_sources: tuple[Source, ...] = setting(
         TEXTS,
@@ -156,24 +149,21 @@ class ClientSettings:
 
     FORMER: ClassVar[tuple[str, ...]] = ("contract",)
 
-    tool_names: ToolNames = setting(
+    tool_names: ToolNames = client_setting(
         "contract",
         one_of(ToolNames),
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
         "digits and underscores only, for clients that refuse others. Calls may use both.",
-        of="client",
     )
-    read_only: bool = setting(
+    read_only: bool = client_setting(
         False,  # noqa: FBT003
         SWITCH,
         "`true`: clients are served only the tools that read; the others are neither listed nor called.",
-        of="client",
     )
-    tools: tuple[str, ...] = setting(
+    tools: tuple[str, ...] = client_setting(
         (),
         SettingKind(_tools, Reason("a list of names")),
         "The tools that clients are served, separated by commas; not set, or `all`: all of the contract.",
-        of="client",
     )
 
 
@@ -182,23 +172,22 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessSettings:
-    """How the process runs and what it logs."""
+    """The process and its log."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("daemon_idle", "daemon_wait", "log_format")
 
-    daemon: OnOff = setting(
+    daemon: OnOff = client_setting(
         "on",
         one_of(OnOff),
         "`on`: stdio clients share a process in the background, which is started when the first "
         "comes; `off`: each is served by a process of its own.",
-        of="client",
     )
     log_level: LogLevel | None = setting(
         None,
         one_of(LogLevel),
         "Least level of log lines: `debug` (with the stack trace of each error), `info` (a line for "
         "each call), `warning` or `error`. Not set: `info` in the daemon's log, else `warning`.",
-        of="process",
+        owner="process",
     )
 
 
@@ -206,7 +195,7 @@ Durability = Literal["full", "normal"]
 
 
 def _server(value: Any, folder: str) -> str:
-    """Read the URL of a database on a server; only its scheme is looked at."""
+    """Parse the URL of a database on a server; only its scheme is checked."""
     text = str(value)
     scheme_of(text)
     return text

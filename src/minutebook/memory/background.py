@@ -11,9 +11,9 @@ from pathlib import Path
 from minutebook.memory.embeddings import Embeddings
 from minutebook.memory.jobs import INTERVAL, Job, JobRuns, stopping
 from minutebook.model import Embedding
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import EmbeddingError, MinutebookError, StoreClosed, StoreError
-from minutebook.record.reason import count_of, of_system
+from minutebook.record.reason import count_of, os_error_reason
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class BackgroundWork:
         self._embeddings = embeddings
         self._jobs = tuple(jobs)
         self._runs = runs
-        self._caller = in_call(replace(caller, name=SCHEDULE), progress=stopping(stop))
+        self._caller = with_call(replace(caller, name=SCHEDULE), progress=stopping(stop))
         self._stop = stop
         self._interval = interval
         self._warned = ""
@@ -116,6 +116,6 @@ class BackgroundWork:
 def _fault(error: Exception) -> str:
     """Word an error that no code of ours foresaw: of the system's the cause, of others the place."""
     if isinstance(error, OSError):
-        return of_system(error.filename or "a file", error)
+        return os_error_reason(error.filename or "a file", error)
     at = traceback.extract_tb(error.__traceback__)[-1]
     return f"a fault of the program, {type(error).__name__} at {Path(at.filename).name}:{at.lineno}"

@@ -60,9 +60,9 @@ class Call:
     which the trail keeps. `session` is the connection's own session,
     which keeps turns that name no other. `origin` is the client's program, the contract and the
     session: provenance. `progress` reports how far a long act is. `sample` asks the client's model;
-    None if the client offers none. `notes` collects by name what is to be said beside the answer. `in_lines` tells
-    whether the answer is written as lines of text for a model. `work_tree` is where the caller works, None where that is not known
-    or on another machine. `patience` is how many seconds the answer may wait for what is read beside the store.
+    None if the client offers none. `notes` collects the notes beside the answer, by name. `in_lines` tells
+    whether the answer is written as lines of text for a model. `work_tree` is the folder of code that the caller works in, None
+    if it is unknown or on another machine. `patience` is how many seconds the answer may wait for files outside the store.
     """
 
     request: str = ""
@@ -81,9 +81,9 @@ class Call:
 class FolderScope:
     """The repository of the folder that a caller works in; None outside of any.
 
-    What names no repository is written to it; searches and lists show it, the repositories `also` and
-    what belongs to no repository. A default, never a right: whoever names another repository, or a
-    record by its id, gets there as without it.
+    A record that names no repository is written to it. Searches and lists show its records, those of the repositories
+    in `also`, and those of no repository. A default, never a right: a caller who names another
+    repository, or a record by its id, is not limited by it.
     """
 
     repository: str | None = None
@@ -105,7 +105,8 @@ class Caller:
     `governed` protects rules and shared scopes from agents whatever the store's policy: for
     `governance`. `repository_bound` callers have a token that names repositories: they only read
     what belongs to a whole organization. `folder_scope` is the default of callers whose `repositories`
-    are any; None where folders say nothing. `as_of` is the instant as of which questions are answered; None: now. `call` is the request; callers are equal without it.
+    are any; None if no folder sets one. `as_of` is the instant as of which questions are answered; None: now. `call` is the request,
+    which does not count when callers are compared.
     """
 
     name: str
@@ -124,17 +125,17 @@ class Caller:
 
     @property
     def principal(self) -> str:
-        """The name that limits and sessions go by: it stays while secrets and tokens are renewed."""
+        """The name under which limits and sessions are kept; it stays the same when a secret or token is renewed."""
         if self.token.startswith(SIGNED):
             return f"subject {self.name}"
         return f"token {self.token}" if self.token else OWNER
 
 
-def anywhere(caller: Caller) -> Caller:
+def without_folder_scope(caller: Caller) -> Caller:
     """Return the caller without the default of the folder that they work in."""
     return caller if caller.folder_scope is None else replace(caller, folder_scope=None)
 
 
-def in_call(caller: Caller, **changes: Any) -> Caller:
+def with_call(caller: Caller, **changes: Any) -> Caller:
     """Return the caller with some fields of the call changed."""
     return replace(caller, call=replace(caller.call, **changes))

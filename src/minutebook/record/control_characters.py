@@ -1,4 +1,4 @@
-"""Characters that steer a terminal instead of being shown, as escapes that a person sees, and those that not all can keep."""
+"""Escapes for characters that steer a terminal, and replacements for those that UTF-8 or an engine cannot store."""
 
 import re
 import unicodedata
@@ -17,14 +17,14 @@ _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether no sign of a text is visible: blanks, controls, marks and what joins or fills alone."""
+    """Tell whether a text has no visible character: only blanks, controls, marks, joiners and fillers."""
     return all(unicodedata.category(each)[0] in "CMZ" or each in _INVISIBLE for each in text)
 
 
 def escaped(text: str, keep: str = "") -> str:
-    r"""Write control and bidirectional characters as `\x1b` or `\u202e`, but those in `keep`."""
+    r"""Return a text with control and bidirectional characters written as `\x1b` or `\u202e`, except those in `keep`."""
     if text.isprintable():
-        # No such character is: most texts need no search.
+        # A shortcut for most texts: none of these characters is printable.
         return text
 
     def written(found: re.Match[str]) -> str:
@@ -38,7 +38,7 @@ def escaped(text: str, keep: str = "") -> str:
 
 
 def escaped_in_json(document: str) -> str:
-    r"""Write them in a JSON document as `\u001b`, which reads back as the same character."""
+    r"""Return a JSON document with control and bidirectional characters as `\u001b`, which JSON reads back as the same."""
     # Between its strings JSON has no control characters but the line ends of its layout.
     return _CONTROL.sub(
         lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", document
@@ -60,5 +60,5 @@ def encodable(value: Any) -> Any:
 
 def cleaned(text: str) -> str:
     """Return a text with U+FFFD for each NUL and lone surrogate, which not every engine keeps."""
-    kept: str = encodable(text)
-    return kept.replace("\0", "\ufffd")
+    without_surrogates: str = encodable(text)
+    return without_surrogates.replace("\0", "\ufffd")

@@ -1,4 +1,4 @@
-"""The events of a day as features tell them: values without a form, for a terminal and a page alike."""
+"""The report of a day, from which both the terminal and a web page are made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class DayTopic(StrEnum):
-    """The topics of a day, in the order in which they are told."""
+    """The topics of the report, in their order."""
 
     LEARNED = "learned"
     TOLD = "told"
@@ -18,7 +18,7 @@ class DayTopic(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """The time that is told of: from one instant on and before another."""
+    """The time that the report covers: since ≤ instant < until."""
 
     since: datetime
     until: datetime
@@ -30,9 +30,9 @@ class DaySpan:
 
 @dataclass(frozen=True, slots=True)
 class DayLine:
-    """One event: a text, its time, the address of its page; its project and client where they are known.
+    """One event: a text, its time, the address of its page, its project and client; empty if unknown.
 
-    A text of ours is a Reason, which a page says in the reader's language. `act` is the address of the form that
+    A text of ours is a Reason, which a page translates. `act` is the address of the form that
     takes the event back; empty if nothing does.
     """
 
@@ -46,7 +46,7 @@ class DayLine:
 
 @dataclass(frozen=True, slots=True)
 class DayPart:
-    """A feature's part of a topic: counts, the events, the latest first, a remedy."""
+    """A feature's part of a topic: its counts, its events, the latest first, and the remedy that a person has."""
 
     topic: DayTopic
     counts: Sequence[str] = ()
@@ -64,8 +64,8 @@ class DayGroup:
 
 
 def grouped(lines: Sequence[DayLine]) -> list[DayGroup]:
-    """Return events by project and client, in the order of each one's first."""
-    found: dict[tuple[str, str], list[DayLine]] = {}
-    for each in lines:
-        found.setdefault((each.project, each.client), []).append(each)
-    return [DayGroup(project, client, some) for (project, client), some in found.items()]
+    """Return events grouped by project and client, the groups in the order of their first events."""
+    groups: dict[tuple[str, str], list[DayLine]] = {}
+    for line in lines:
+        groups.setdefault((line.project, line.client), []).append(line)
+    return [DayGroup(project, client, of_group) for (project, client), of_group in groups.items()]

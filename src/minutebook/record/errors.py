@@ -2,7 +2,7 @@
 
 MinutebookError
 ├── NotFound            no such record, or none that the caller may see
-├── Conflict            the record is not as the request supposed
+├── Conflict            the record is not as the request assumed
 │   └── Decided         the target has an active decision already
 ├── Refused             the caller may not
 │   ├── Forbidden       role or scope is not enough
@@ -10,31 +10,31 @@ MinutebookError
 │   ├── Locked          the record is locked
 │   ├── UnderReview     the proposal may not be accepted yet
 │   ├── WrongSecret     the secret is another one
-│   └── GuessedTooOften  no guess of the secret is looked at yet
-├── WorkSpent           one call may take no more work
-├── Unidentified        nobody knows who asks
-├── KeysUnavailable     the keys of who signs tokens cannot be had
+│   └── GuessedTooOften  after wrong secrets the next one has to wait
+├── WorkSpent           the call has used up its share of work
+├── Unidentified        the caller is not identified
+├── KeysUnavailable     the keys of a token's issuer cannot be read
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
 ├── InvalidArchive      a file is no archive, or not whole
-├── InBatch             what stood in the way of one of several acts that go together
+├── InBatch             the error of one act of a batch
 ├── Fault               a mistake of ours
 ├── StoreError          the store could not do its work
 │   ├── StoreBusy       another process keeps the writer's lock
 │   ├── StoreDamaged    its database cannot be read, or not all of it
 │   │   └── StoreLost   its database is missing or empty
 │   ├── StoreTooNew     written by a later version
-│   ├── EncryptionKeyMissing   it is encrypted, and its key cannot be had
+│   ├── EncryptionKeyMissing   it is encrypted, and its key cannot be read
 │   └── StoreClosed     used after close
 ├── LedgerError         the ledger could not be read or written
-│   ├── LedgerBusy      others kept it for too long
+│   ├── LedgerBusy      another process kept it locked for too long
 │   ├── LedgerDamaged   an object of Git is missing or damaged
 │   └── LedgerBroken    it contradicts itself, or its history was changed
-├── Unanswered          a model that was asked for a text gave none of use
-├── AskedEnough         the client's model is not asked again in this call
+├── Unanswered          a model gave no usable text
+├── AskedEnough         this call may not ask the client's model again
 └── EmbeddingError
     ├── EmbeddingNotReady   the model is still loading, or failed to
-    └── ModelUnavailable    the model cannot be had
+    └── ModelUnavailable    the model cannot be opened or reached
 """
 
 from dataclasses import dataclass, field, fields
@@ -44,7 +44,7 @@ from http import HTTPStatus
 from minutebook.record.reason import Reason, Word
 
 _WORDS = {"act", "argument", "kind"}
-"""The fields that hold a word of ours."""
+"""The fields that hold a word of ours, which pages translate."""
 
 
 @dataclass(eq=False)
@@ -55,7 +55,7 @@ class MinutebookError(Exception):
     """The HTTP status of a page that shows it."""
 
     says = "{reason}"
-    """The template of its sentence, in which its fields stand."""
+    """The template of its sentence: `{field}` stands for the value of that field."""
 
     @property
     def sentence(self) -> Reason:
@@ -81,7 +81,7 @@ class NotFound(MinutebookError):
 
 @dataclass(eq=False)
 class Conflict(MinutebookError):
-    """The record is not as the request supposed."""
+    """The record is not as the request assumed."""
 
     status = HTTPStatus.CONFLICT
     says = "{id}: {reason}"
@@ -94,7 +94,7 @@ class Conflict(MinutebookError):
 
 @dataclass(eq=False)
 class WorkSpent(MinutebookError):
-    """The work that one call may take is done; its results until then are kept."""
+    """The call has used up the work that one call may take; its results so far are kept."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     says = "{act} takes more work than one call may; ask for less of it at once, or run it at the machine of the store"
@@ -156,7 +156,7 @@ class WrongSecret(Refused):
 
 @dataclass(eq=False)
 class GuessedTooOften(Refused):
-    """Wrong secrets were given; the next one is looked at from `opens` on."""
+    """Wrong secrets were given; the next one is checked from `opens` on."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
     says = "{reason}; the next is looked at from {opens:%Y-%m-%d %H:%M:%S} UTC on"
@@ -165,7 +165,7 @@ class GuessedTooOften(Refused):
 
 @dataclass(eq=False)
 class Unidentified(MinutebookError):
-    """The caller is not identified; `reason` may be told them. `is_given`: they showed something."""
+    """The caller is not identified. The caller may read `reason`; `is_given` tells whether a token came with the request."""
 
     status = HTTPStatus.UNAUTHORIZED
     reason: Reason
@@ -272,7 +272,7 @@ class StoreBusy(StoreError):
 class StoreDamaged(StoreError):
     """The database cannot be read, or not all of it.
 
-    `what` says that alone, `reason` also what helps.
+    `what` names the damage alone, `reason` also the remedy.
     """
 
     what: Reason
@@ -326,7 +326,7 @@ class LedgerBroken(LedgerError):
 
 @dataclass(eq=False)
 class Unanswered(MinutebookError):
-    """A model that was asked for a text gave none of use; `reason` tells why."""
+    """A model that was asked for a text gave no usable one; `reason` tells why."""
 
     reason: Reason
 
@@ -336,13 +336,13 @@ class Unanswered(MinutebookError):
 
 @dataclass(eq=False)
 class AskedEnough(MinutebookError):
-    """The client's model is not asked again in this call; in another it is. `reason` says so."""
+    """This call may not ask the client's model again, another may; `reason` says so."""
 
     reason: Reason
 
 
 class EmbeddingError(MinutebookError):
-    """No vector can be had for a text."""
+    """A text cannot be embedded."""
 
 
 @dataclass(eq=False)
@@ -354,7 +354,7 @@ class EmbeddingNotReady(EmbeddingError):
 
     @property
     def sentence(self) -> Reason:
-        """How far the model is, or why it failed."""
+        """The progress of loading the model, or the cause of its failure."""
         reason = self.reason or Reason("it is loading")
         if self.state == "loading":
             return Reason("the embedding model is not ready: {reason}", reason=reason)

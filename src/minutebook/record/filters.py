@@ -1,4 +1,4 @@
-"""Which records a question is about: those visible to the caller, those that hold, those equal to a value."""
+"""Filters of records: those visible to the caller, those that hold at an instant, those with certain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ KEPT_AT: Mapping[type[Record], str] = {
     Summary: "at",
     ProjectCommit: "at",
 }
-"""The field that says since when a record is kept, of the classes that say so."""
+"""The field with the instant since which a record is kept, by class; other classes have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +42,10 @@ class Filter:
     `repositories` and `users`: None lets every record pass; a set lets pass what belongs to none
     or to one of them. `valid_at` keeps the memories true at that instant, `differs_between` those
     that are true at one of two instants and not at the other. `equal` keeps records
-    whose field of that name equals the value, `starts` those whose text field begins with it (A to
-    Z like a to z), `ids` those with one of these ids (None: any), `client` those that this program
-    wrote first (A to Z like a to z), `since` and `until` those that were kept from the one
-    instant on and before the other, by the field that `KEPT_AT` names.
+    whose field of that name equals the value, `starts` those whose text field begins with it (ASCII
+    case ignored), `ids` those with one of these ids (None: any), `client` those that this program
+    wrote first (ASCII case ignored), `since` and `until` those kept at since ≤ instant < until,
+    by the field that `KEPT_AT` names.
     Soft-deleted memories pass only `with_deleted`.
     Conditions on fields that a kind of record does not have are met by each record of that kind,
     except those of `equal`, `starts` and `client`.
@@ -74,11 +74,11 @@ class Filter:
             and all(getattr(record, name) == value for name, value in self.equal.items())
             and all(_begins(getattr(record, name), value) for name, value in self.starts.items())
             and (self.client is None or _is_by(getattr(record, "origin", None), self.client))
-            and self._is_of_its_time(record)
+            and self._is_kept_in_span(record)
             and (not isinstance(record, Memory) or self._passes_memory(record))
         )
 
-    def _is_of_its_time(self, record: Record) -> bool:
+    def _is_kept_in_span(self, record: Record) -> bool:
         if type(record) not in KEPT_AT:
             return True
         kept: datetime = getattr(record, KEPT_AT[type(record)])
@@ -95,11 +95,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQuery:
-    """The part of a caller's visible memories that a question asks for; None asks for any.
+    """The memories that a question asks for, among those visible to the caller; None asks for any.
 
-    A repository stands for its own memories and the wider ones that apply to it. Of metadata each
-    key that is named must have the value that is named, and `tags` must all be among the metadata's
-    `tags`. `client` is the program that wrote it first; `since` and `until` are as in a Filter.
+    A repository stands for its own memories and the wider ones that apply to it. `metadata` names keys and the values that
+    a memory's metadata must have, `tags` those that must all be among the metadata's `tags`.
+    `client` is the program that wrote it first; `since` and `until` are as in a Filter.
     """
 
     organization: str | None = None
@@ -126,7 +126,7 @@ class MemoryQuery:
         return {name: value for name, value in named.items() if value is not None}
 
     def narrow(self, where: Filter) -> Filter:
-        """Add to a filter all that an engine can ask for: not metadata, nor tags."""
+        """Return a filter with these conditions added, except metadata and tags, which no engine can ask for."""
         return replace(
             where,
             equal={**where.equal, **self.equal},
@@ -170,9 +170,9 @@ def default_organization(caller: Caller) -> str:
 
 
 def repository_of(caller: Caller) -> str | None:
-    """Return the repository into which the caller writes: the one they are bound to, or their folder's.
+    """Return the repository into which the caller writes: the one that they are bound to, or their folder's.
 
-    None if they are bound to none, and their folder belongs to none or says nothing.
+    Returns None if neither sets one.
     Raises Forbidden if they are bound to several: a record would show in one they did not mean.
     """
     if caller.repositories is None:
@@ -193,7 +193,7 @@ def scope_of_writes(caller: Caller) -> Scope:
 
 
 def open_organizations(caller: Caller) -> frozenset[str] | None:
-    """Return the organizations that are open to a caller: their own and the system's; None for all."""
+    """Return the organizations that are open to a caller: their own and the system's; None if all are."""
     if caller.organization is None:
         return None
     return frozenset((caller.organization, SYSTEM_ORGANIZATION))
@@ -201,8 +201,8 @@ def open_organizations(caller: Caller) -> frozenset[str] | None:
 
 def sees(caller: Caller, record: Record) -> bool:
     """Tell whether a caller may see a record."""
-    bound = open_organizations(caller)
-    is_open = bound is None or record.organization in bound
+    organizations = open_organizations(caller)
+    is_open = organizations is None or record.organization in organizations
     return is_open and visible_filter(caller, record.organization).passes(record)
 
 
@@ -217,7 +217,7 @@ def visible_filter(caller: Caller, organization: str) -> Filter:
 
 
 def folded(text: str) -> str:
-    """Return the form of a text used in comparisons: A to Z like a to z only, as every engine can."""
+    """Return a text with A to Z as a to z and nothing else changed: how every engine can compare texts."""
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 

@@ -1,6 +1,6 @@
-"""Names for records: twenty lower-case alphanumerics in order of time, and the same as UUIDs.
+"""Ids of records: twenty lower-case alphanumerics in order of time, and the same as UUIDs.
 
-Decisions and proposals have names that people read: what it is, when, and eight hexadecimal digits.
+Ids of decisions and proposals are for people to read: the kind, the time, and eight hexadecimal digits.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ _UUID_PART = re.compile(r"[0-9a-f-]{1,36}")
 _DECISION = re.compile(r"(?:decision|proposal)_\d{8}T\d{12}Z_[0-9a-f]{8}")
 
 RandomBits = Callable[[int], int]
-"""Gives an integer of that many random bits, as `secrets.randbits` does."""
+"""Returns an integer of that many random bits, as `secrets.randbits` does."""
 
 
 def new_id(now: datetime, randbits: RandomBits) -> str:
-    """Make an id that sorts by millisecond of birth: 48 bits of time, then 55 random bits."""
+    """Make an id that sorts by the millisecond of `now`: 48 bits of time, then 55 random bits."""
     milliseconds = (now - _EPOCH) // timedelta(milliseconds=1)
     return _encode((milliseconds << _RANDOM_BITS) | randbits(_RANDOM_BITS))
 
@@ -46,10 +46,10 @@ def proposal_id(now: datetime, randbits: RandomBits) -> str:
 
 
 def proposal_id_of(id: str) -> str:
-    """Return the id of a proposal that is always made of the same id; its time says nothing."""
+    """Return the id of the proposal that is made of a source draft: always the same, so its time means nothing."""
     number = _decode(id)
-    born = _EPOCH + timedelta(microseconds=(number >> 32) % 86_400_000_000)
-    return f"proposal_{_stamp(born)}_{number & 0xFFFF_FFFF:08x}"
+    time = _EPOCH + timedelta(microseconds=(number >> 32) % 86_400_000_000)
+    return f"proposal_{_stamp(time)}_{number & 0xFFFF_FFFF:08x}"
 
 
 def ledger_id_of(text: str) -> str | None:
@@ -73,7 +73,7 @@ def uuid_in(text: str) -> uuid.UUID | None:
 
 
 def may_be_in_uuid(part: str) -> bool:
-    """Tell whether a part of a UUID could read so, in small letters."""
+    """Tell whether a text could be a part of a UUID in lower case."""
     return _UUID_PART.fullmatch(part) is not None
 
 
@@ -116,8 +116,8 @@ def id_of(text: str) -> str | None:
     return _encode(int.from_bytes(digest, "big") % _VALUES)
 
 
-def id_apart(id: str, *scopes: str) -> str:
-    """Make the id that stands for one that is taken, for those of some scopes: the same each time."""
+def derived_id(id: str, *scopes: str) -> str:
+    """Return another id for the record of an id in some scopes, made from both by digest: the same each time."""
     digest = hashlib.sha256("\0".join((id, *scopes)).encode("utf-8", "surrogatepass")).digest()
     return _encode(int.from_bytes(digest, "big") % _VALUES)
 
@@ -135,7 +135,7 @@ def _encode(number: int) -> str:
 
 
 def _number_in(uuid: int) -> int:
-    """Take the free fields of a UUID, which are all but version and variant."""
+    """Return the free fields of a UUID as one number: all but version and variant."""
     high = (uuid >> 80 << 12) | ((uuid >> 64) & 0xFFF)
     return (high << 60) | (uuid & ((1 << 60) - 1))
 

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from minutebook.record.reason import count_of
 
 _HOUR, _DAY = 3600, 86400
-_SPANS = (
+_UNITS = (
     (365 * _DAY, 2 * 365 * _DAY, "year"),
     (30 * _DAY, 60 * _DAY, "month"),
     (7 * _DAY, 14 * _DAY, "week"),
@@ -13,7 +13,7 @@ _SPANS = (
     (_HOUR, _HOUR, "hour"),
     (60, 60, "minute"),
 )
-"""Seconds of a span of time, the age in seconds from which on it is counted in, and its name."""
+"""Units of an age: seconds of the unit, the least age in seconds that is counted in it, and its name."""
 
 
 def to_the_second(instant: datetime) -> str:
@@ -29,9 +29,9 @@ def rfc3339(instant: datetime) -> str:
 
 
 def moment_of(text: str, *, ends: bool = False) -> datetime:
-    """Read a day or an instant, in UTC where it names no zone; of a day its begin, or with `ends` its end.
+    """Return the instant that a text names: an instant, or of a day its start, or with `ends` its end.
 
-    Raises ValueError or OverflowError if it is neither.
+    A text without a zone is in UTC. Raises ValueError or OverflowError if it is neither.
     """
     if len(text) <= len("2026-01-31"):
         begins = datetime.combine(date.fromisoformat(text), time(), UTC)
@@ -40,24 +40,24 @@ def moment_of(text: str, *, ends: bool = False) -> datetime:
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
-CLOCKS_DIFFER = timedelta(minutes=5)
-"""By how much a date may lie ahead of this machine's clock."""
+MAX_CLOCK_SKEW = timedelta(minutes=5)
+"""How far another machine's clock may be ahead of ours."""
 
 
 def is_ahead(instant: datetime, now: datetime) -> bool:
-    """Tell whether an instant has not come yet, even by another machine's clock."""
-    return instant > now + CLOCKS_DIFFER
+    """Tell whether an instant is in the future, by more than clocks differ."""
+    return instant > now + MAX_CLOCK_SKEW
 
 
-def not_ahead(instant: datetime, now: datetime) -> datetime:
-    """Return an instant as it is believed of a file: now, in the place of one that has not come yet."""
+def capped_at_now(instant: datetime, now: datetime) -> datetime:
+    """Return an instant that a file claims, or now if that is in the future."""
     return now if is_ahead(instant, now) else instant
 
 
 def age_of(instant: datetime, now: datetime) -> str:
-    """Say how long ago an instant was: `3 days ago`; `just now` if that is less than a minute, or ahead."""
+    """Say how long ago an instant was: `3 days ago`; `just now` if that is less than a minute, or in the future."""
     seconds = (now - instant).total_seconds()
-    for span, least, name in _SPANS:
+    for unit, least, name in _UNITS:
         if seconds >= least:
-            return f"{count_of(int(seconds // span), name)} ago"
+            return f"{count_of(int(seconds // unit), name)} ago"
     return "just now"

@@ -28,7 +28,7 @@ from minutebook.record.writing.turns import check_session
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field of a record: how a JSON value becomes it, and its default."""
+    """A field of a record: the reader of its JSON value, and in `wanted` the kind of value, in words."""
 
     name: str
     is_nullable: bool
@@ -40,7 +40,7 @@ class _Field:
 def line_of(record: Record) -> bytes:
     """Write a record as a line: its kind, then its fields by name, those that are None left out.
 
-    Text that UTF-8 cannot hold is written as escapes.
+    Text that UTF-8 cannot hold (a lone surrogate) is written as escapes.
     """
     document: dict[str, object] = {"kind": record.kind}
     for field in _FORMS[record.kind]:
@@ -116,7 +116,7 @@ def _described(record: type[Record]) -> tuple[_Field, ...]:
 
 
 def _wanted(annotation: Any) -> str:
-    """Return how a value of an annotation is asked for."""
+    """Return the kind of value that an annotation asks for, in words for an error."""
     origin = get_origin(annotation) or annotation
     if issubclass(origin, StrEnum):
         return f"one of {', '.join(origin)}"
@@ -142,17 +142,17 @@ def _origin(value: Any) -> Origin:
 _FORMS = {kind: _described(each) for kind, each in CLASSES.items()}
 
 
-def version_refused(read: int) -> Reason:
-    """Return why a file of another version than `read` is not read, and the remedy."""
+def version_refused(supported: int) -> Reason:
+    """Return why a file of another version of the format than `supported` is not read, and the remedy."""
     return Reason(
         "must be {version}: a later version of Minutebook wrote this file, so upgrade this one; or a version "
         "before the first release did, and none since reads it",
-        version=read,
+        version=supported,
     )
 
 
 def check_sound(record: Record) -> None:
-    """Raise InvalidInput if a memory's text is blank, a session's name, a summary's number or metadata out of bounds."""
+    """Raise InvalidInput if a record breaks a limit: on a memory's text and metadata, a session's name, a summary's numbers."""
     if isinstance(record, Memory):
         check_content(record.content)
         check_metadata(record.metadata)

@@ -10,7 +10,7 @@ Node = Entity | Memory
 
 @dataclass(frozen=True, slots=True)
 class MemoryList:
-    """Part of a list of memories, and how many the whole has."""
+    """Part of a list of memories, and the length of the whole list."""
 
     memories: list[Memory]
     total: int
@@ -18,7 +18,7 @@ class MemoryList:
 
 @dataclass(frozen=True, slots=True)
 class SessionTurns:
-    """Part of a session in order, and how many turns the whole has."""
+    """Part of a session in order, and the number of all its turns."""
 
     turns: list[Turn]
     total: int
@@ -26,7 +26,7 @@ class SessionTurns:
 
 @dataclass(frozen=True, slots=True)
 class SummaryPage:
-    """Part of the summaries, the newest first, and how many there are."""
+    """Part of the summaries, the newest first, and the number of all."""
 
     summaries: list[Summary]
     total: int
@@ -66,7 +66,7 @@ class GraphStep:
 
 @dataclass(frozen=True, slots=True)
 class Surrounded:
-    """A thing and its heaviest edges; `has_more` if there are more than were asked for."""
+    """A node and its heaviest edges; `has_more` if it has more than were asked for."""
 
     node: Node
     steps: list[GraphStep]

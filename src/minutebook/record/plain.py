@@ -19,14 +19,14 @@ CLASS = "class"
 Read = Callable[[Any], Any]
 
 _LONGEST = 2_000
-"""Characters of a text that is sent of an error."""
+"""Characters kept of a text in an error."""
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 """The whole numbers that a database keeps."""
 
 
 def plain(value: object) -> Any:
-    """Return a value as JSON writes it: of a dataclass its fields by name, of a record its class, too."""
+    """Return a value as plain JSON: a dataclass as an object of its fields, a record also with its class."""
     match value:
         case Enum():
             return value.value
@@ -35,8 +35,8 @@ def plain(value: object) -> Any:
         case datetime():
             return value.astimezone(UTC).isoformat()
         case MinutebookError():
-            sent = {each.name: _of_error(getattr(value, each.name)) for each in fields(value)}
-            return {"name": type(value).__name__, **sent}
+            facts = {each.name: _error_field(getattr(value, each.name)) for each in fields(value)}
+            return {"name": type(value).__name__, **facts}
         case Mapping():
             return {str(plain(name)): plain(each) for name, each in value.items()}
         case Collection():
@@ -47,44 +47,44 @@ def plain(value: object) -> Any:
     return {CLASS: type(value).__name__, **named} if isinstance(value, Record) else named
 
 
-def _of_error(value: object) -> Any:
-    is_known = isinstance(value, int | datetime | tuple | MinutebookError | None)
-    return plain(value) if is_known else str(value)[:_LONGEST]
+def _error_field(value: object) -> Any:
+    has_plain_form = isinstance(value, int | datetime | tuple | MinutebookError | None)
+    return plain(value) if has_plain_form else str(value)[:_LONGEST]
 
 
 def error_of(written: object) -> MinutebookError | None:
-    """Return the error that `plain` wrote; None if it is none that is known."""
+    """Return the error that `plain` wrote; None if it is not the form of a known one."""
     name = written.get("name") if isinstance(written, dict) else None
-    of: Any = getattr(errors, str(name), None)
-    is_error = isinstance(of, type) and issubclass(of, MinutebookError)
+    error_class: Any = getattr(errors, str(name), None)
+    is_error = isinstance(error_class, type) and issubclass(error_class, MinutebookError)
     if not is_error:
         return None
     try:
-        error: MinutebookError = _read_fields(of)(written)
+        error: MinutebookError = _read_fields(error_class)(written)
     except (TypeError, ValueError):
         return None
     return error
 
 
 def value_of(annotation: Any, written: Any) -> Any:
-    """Return the value that `plain` wrote. Raises TypeError or ValueError if it is none of the annotation's."""
+    """Return the value that `plain` wrote. Raises TypeError or ValueError if it does not fit the annotation."""
     return reader_of(annotation)(written)
 
 
 @lru_cache(maxsize=512)
 def reader_of(annotation: Any) -> Read:
-    """Return the reader for values of an annotation, which raises TypeError or ValueError for any other."""
-    origin, of = get_origin(annotation) or annotation, get_args(annotation)
+    """Return the reader of an annotation's values from plain JSON; it raises TypeError or ValueError for any other."""
+    origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
     if origin in (Union, UnionType):
-        return _read_one_of(of)
+        return _read_one_of(arguments)
     if origin in (object, Any):
         return lambda written: written
     if origin is NoneType:
         return lambda written: None
-    if origin is tuple and of[-1:] != (...,):
-        return _read_fixed(of)
+    if origin is tuple and arguments[-1:] != (...,):
+        return _read_fixed(arguments)
     if issubclass(origin, Mapping):
-        return _read_mapping(*of)
+        return _read_mapping(*arguments)
     if issubclass(origin, datetime):
         return _read_instant
     if issubclass(origin, Enum):
@@ -97,7 +97,7 @@ def reader_of(annotation: Any) -> Read:
         return _read_record
     if issubclass(origin, Collection):
         make = list if origin in (Sequence, Collection) else origin
-        return _read_each(make, reader_of(of[0]))
+        return _read_each(make, reader_of(arguments[0]))
     return _read_fields(origin)
 
 
@@ -126,16 +126,17 @@ def _read_error(written: Any) -> MinutebookError:
     return error
 
 
-def _read_simple(of: type) -> Read:
+def _read_simple(type_: type) -> Read:
     def read(written: Any) -> Any:
-        is_text = issubclass(of, str) and isinstance(written, str)
-        if not (is_text or type(written) is of or (of is float and type(written) is int)):
+        is_text = issubclass(type_, str) and isinstance(written, str)
+        is_whole_float = type_ is float and type(written) is int
+        if not (is_text or type(written) is type_ or is_whole_float):
             raise TypeError(written)
-        if of is int and not _LEAST <= written <= _MOST:
+        if type_ is int and not _LEAST <= written <= _MOST:
             raise ValueError(written)
-        if of is float and not abs(written) <= sys.float_info.max:
+        if type_ is float and not abs(written) <= sys.float_info.max:
             raise ValueError(written)
-        return of(written)
+        return type_(written)
 
     return read
 
@@ -154,8 +155,9 @@ def _read_fixed(annotations: Sequence[Any]) -> Read:
     return lambda written: tuple(read(each) for read, each in zip(readers, written, strict=True))
 
 
-def _read_mapping(of_keys: Any, of_values: Any) -> Read:
-    read_key, read_value = reader_of(of_keys), reader_of(of_values)
+def _read_mapping(key: Any, value: Any) -> Read:
+    """Return the reader of an object; `key` and `value` are annotations."""
+    read_key, read_value = reader_of(key), reader_of(value)
 
     def read(written: Any) -> Any:
         if not isinstance(written, dict):
@@ -166,28 +168,28 @@ def _read_mapping(of_keys: Any, of_values: Any) -> Read:
 
 
 def _read_record(written: Any) -> Record:
-    of: Any = getattr(records, str(written[CLASS]), None)
-    if of is None or not issubclass(of, Record):
+    record_class: Any = getattr(records, str(written[CLASS]), None)
+    if record_class is None or not issubclass(record_class, Record):
         raise ValueError(written[CLASS])
-    record: Record = _read_fields(of)(written)
+    record: Record = _read_fields(record_class)(written)
     return record
 
 
 @lru_cache(maxsize=512)
-def _read_fields(of: Any) -> Read:
+def _read_fields(dataclass: Any) -> Read:
     """Return the reader of a dataclass. A missing field has its default; an unknown one is left out."""
-    hints = get_type_hints(of)
-    readers = {each.name: reader_of(hints[each.name]) for each in fields(of) if each.init}
+    hints = get_type_hints(dataclass)
+    readers = {each.name: reader_of(hints[each.name]) for each in fields(dataclass) if each.init}
     needed = {
         each.name
-        for each in fields(of)
+        for each in fields(dataclass)
         if each.default is MISSING and each.default_factory is MISSING
     }
 
     def read(written: Any) -> Any:
         if not isinstance(written, dict) or needed - written.keys():
             raise TypeError(written)
-        return of(
+        return dataclass(
             **{name: read(written[name]) for name, read in readers.items() if name in written}
         )
 

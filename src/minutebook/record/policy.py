@@ -7,7 +7,7 @@ from typing import Protocol
 
 from minutebook.record.caller import ANYBODY, Caller
 from minutebook.record.errors import Forbidden, Locked, ScopeViolation
-from minutebook.record.origin import answers_for
+from minutebook.record.origin import responsible_author
 from minutebook.record.reason import Reason, Word
 from minutebook.record.records import (
     SYSTEM_ORGANIZATION,
@@ -21,7 +21,7 @@ from minutebook.record.records import (
 )
 
 PROTECTED_TYPES = frozenset({MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT})
-"""What an agent may not write in a governed store."""
+"""The types of memories that an agent may not write in a governed store."""
 
 _RANK = {role: rank for rank, role in enumerate(Role)}
 _STEWARDS = frozenset({Role.MANAGER, Role.ARCHITECT, Role.ADMIN})
@@ -48,12 +48,8 @@ Rules = Callable[[], Policy]
 
 def may_read_metrics(caller: Caller) -> bool:
     """Tell whether a caller may read the metrics of all organizations together."""
-    if not caller.token:
-        # The owner of the machine: as soon as tokens exist nobody comes without one.
-        return True
-    scopes = (caller.organization, caller.repositories, caller.user)
-    is_bound = any(scope is not None for scope in scopes)
-    return not is_bound and caller.role is Role.ADMIN
+    # Who has no token is the owner of the machine: once tokens exist, nobody else is let in without one.
+    return not caller.token or (caller.role is Role.ADMIN and not _is_bound(caller))
 
 
 class Owned(Protocol):
@@ -138,7 +134,7 @@ def check_may_write_to(caller: Caller, act: str, owned: Owned) -> None:
     Raises Forbidden if the caller is a viewer, ScopeViolation if the scope is the system's without
     `writes_system`, or a whole organization's and the caller's token names repositories.
     """
-    _check_not_viewer(caller, act)
+    check_not_viewer(caller, act)
     if owned.organization == SYSTEM_ORGANIZATION:
         _check_system_scope(caller, act)
     if caller.repository_bound and owned.repository is None and owned.user is None:
@@ -164,13 +160,13 @@ def outranks(role: Role, other: Role) -> bool:
 
 def check_may_write(caller: Caller, rules: Policy, type: MemoryType, scope: ScopeLevel) -> None:
     """Refuse a new memory, or a new type or scope of one, that the caller may not set."""
-    _check_not_viewer(caller, "write")
+    check_not_viewer(caller, "write")
     _check_unprotected(caller, rules, "write", type, scope)
 
 
 def check_may_change(caller: Caller, rules: Policy, memory: Memory) -> None:
     """Refuse a change, an end, a return or a new link of a memory that is locked or protected."""
-    _check_not_viewer(caller, "change")
+    check_not_viewer(caller, "change")
     _check_unlocked("change", memory)
     _check_unprotected(caller, rules, "change", memory.type, memory.scope)
     check_may_write_to(caller, "change", memory)
@@ -178,23 +174,23 @@ def check_may_change(caller: Caller, rules: Policy, memory: Memory) -> None:
 
 def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
     """Refuse to hard-delete a memory that is locked or protected or, to an agent, written by another."""
-    _check_not_viewer(caller, "delete")
+    check_not_viewer(caller, "delete")
     _check_unlocked("delete", memory)
     _check_unprotected(caller, rules, "delete", memory.type, memory.scope)
     check_may_write_to(caller, "delete", memory)
-    check_may_remove_work_of(caller, answers_for(memory.author, memory.origin))
+    check_may_remove_work_of(caller, responsible_author(memory.author, memory.origin))
 
 
 def check_may_mask(caller: Caller) -> None:
     """Raise Forbidden to viewers and agents: masking replaces an author's text, its history too."""
-    _check_not_viewer(caller, "mask")
+    check_not_viewer(caller, "mask")
     if caller.role is Role.AGENT:
         raise Forbidden("mask", "a person replaces the secrets in what others wrote")
 
 
 def check_may_erase(caller: Caller) -> None:
     """Raise Forbidden to viewers and agents: erasure cannot be undone."""
-    _check_not_viewer(caller, "erase")
+    check_not_viewer(caller, "erase")
     if caller.role is Role.AGENT:
         raise Forbidden("erase", "the role agent may not erase; a person may", needs=Role.HUMAN)
 
@@ -205,7 +201,7 @@ def check_may_act(caller: Caller, act: str, organization: str | None = None) -> 
     Raises Forbidden if the caller is a viewer, ScopeViolation if the organization is the system's and
     the caller may not write there.
     """
-    _check_not_viewer(caller, act)
+    check_not_viewer(caller, act)
     if organization == SYSTEM_ORGANIZATION:
         _check_system_scope(caller, act)
 
@@ -224,7 +220,7 @@ def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
 
 
 def survives_reset(caller: Caller, rules: Policy, memory: Memory) -> bool:
-    """Tell whether a reset by this caller leaves the memory standing: as a deletion would."""
+    """Tell whether a reset by this caller keeps the memory: if they may not delete it."""
     try:
         check_may_delete(caller, rules, memory)
     except (Forbidden, Locked, ScopeViolation):
@@ -240,10 +236,10 @@ def is_locked_above(caller: Caller, memory: Memory) -> bool:
 def may_remove_work_of(caller: Caller, author: str) -> bool:
     """Tell whether the caller may remove for good the author's work: an agent only its own.
 
-    What an agent without a name wrote is that of every agent that came without a token.
+    The work of agents without a name belongs to every agent without a token.
     """
-    is_nobodys = author == ANYBODY and not caller.token
-    return caller.role is not Role.AGENT or author == caller.name or is_nobodys
+    is_of_unnamed = author == ANYBODY and not caller.token
+    return caller.role is not Role.AGENT or author == caller.name or is_of_unnamed
 
 
 def check_may_remove_work_of(caller: Caller, author: str) -> None:
@@ -274,7 +270,7 @@ def may_verify(caller: Caller) -> bool:
 
 def check_may_verify(caller: Caller) -> None:
     """Raise Forbidden if the caller may not verify: an agent's word is not a person's."""
-    _check_not_viewer(caller, "verify")
+    check_not_viewer(caller, "verify")
     if not may_verify(caller):
         raise Forbidden("verify", "the role agent may not verify; a human may", needs=Role.HUMAN)
 
@@ -286,7 +282,7 @@ def may_settle(caller: Caller) -> bool:
 
 def check_may_settle(caller: Caller, act: str) -> None:
     """Raise Forbidden to viewers and agents: only a person settles a suggestion."""
-    _check_not_viewer(caller, act)
+    check_not_viewer(caller, act)
     if not may_verify(caller):
         reason = "the role agent may not {what} suggestions; a human may"
         raise Forbidden(act, reason, needs=Role.HUMAN, what=Word(act))
@@ -303,7 +299,7 @@ def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
 
 
 def check_may_issue(caller: Caller) -> None:
-    """Raise Forbidden to all but the owner of the data directory, the only one to make and show tokens."""
+    """Raise Forbidden to all but the owner of the data directory, the only one to make and list tokens."""
     if not caller.writes_system:
         raise Forbidden(
             "issue", "tokens are made where the data directory is; `minutebook token create` does"
@@ -311,17 +307,17 @@ def check_may_issue(caller: Caller) -> None:
 
 
 def may_audit(caller: Caller) -> bool:
-    """Tell whether the caller sees whole organizations, not a repository or user, and so may read trails."""
+    """Tell whether the caller may read audit trails: if they see whole organizations, not one repository or user."""
     return caller.repositories is None and caller.user is None
 
 
 def may_read_questions(caller: Caller) -> bool:
-    """Tell whether the caller reads the questions of others, also of callers held to a user: no viewer does."""
+    """Tell whether the caller may read the questions that others asked: if they may read trails and are no viewer."""
     return may_audit(caller) and caller.role is not Role.VIEWER
 
 
 def check_may_audit(caller: Caller) -> None:
-    """Raise Forbidden if the caller is bound to a part of the organization of this trail."""
+    """Raise Forbidden if the caller may not read audit trails."""
     if may_audit(caller):
         return
     if caller.token:
@@ -338,9 +334,9 @@ def check_may_audit(caller: Caller) -> None:
 
 
 def check_may_export(caller: Caller, *, whole: bool) -> None:
-    """Raise Forbidden to a viewer, or if the caller sees a part of the `whole` that is exported."""
-    _check_not_viewer(caller, "export")
-    if whole and _is_held(caller):
+    """Raise Forbidden to a viewer, and for a `whole` export to callers bound to a part of the store."""
+    check_not_viewer(caller, "export")
+    if whole and _is_bound(caller):
         reason = (
             "all kinds are taken out of the whole store, and this caller is held to a part of it"
         )
@@ -352,13 +348,13 @@ def check_may_import(caller: Caller, rules: Policy, *, whole: bool) -> None:
 
     Both act at the command line. The owner of an open store is the person there, never an agent.
     """
-    _check_not_viewer(caller, "import")
+    check_not_viewer(caller, "import")
     if not whole:
         return
     if not caller.writes_system:
         reason = "what holds more than turns and summaries is brought in at the command line"
         raise Forbidden("import", reason)
-    if _is_held(caller):
+    if _is_bound(caller):
         reason = (
             "a whole store is brought in by a caller who is held to no part of it; leave out "
             "--organization, --repository and --user"
@@ -373,7 +369,7 @@ def check_may_import(caller: Caller, rules: Policy, *, whole: bool) -> None:
 
 
 def is_in_own_scope(caller: Caller, record: Turn | Summary) -> bool:
-    """Tell whether a turn or summary stands where the caller may write."""
+    """Tell whether a turn or summary is in a scope that the caller may write to."""
     if caller.organization is None:
         in_organization = record.organization != SYSTEM_ORGANIZATION or caller.writes_system
     else:
@@ -386,13 +382,14 @@ def is_in_own_scope(caller: Caller, record: Turn | Summary) -> bool:
 
 
 def may_replace(caller: Caller, record: Turn | Summary) -> bool:
-    """Tell whether an import by the caller may take a turn or summary away, or change it."""
+    """Tell whether an import by the caller may remove or change a turn or summary."""
     return is_in_own_scope(caller, record) and may_remove_work_of(
-        caller, answers_for(record.author, record.origin)
+        caller, responsible_author(record.author, record.origin)
     )
 
 
-def _is_held(caller: Caller) -> bool:
+def _is_bound(caller: Caller) -> bool:
+    """Tell whether the caller is bound to an organization, to repositories or to a user."""
     return (caller.organization, caller.repositories, caller.user) != (None, None, None)
 
 
@@ -434,6 +431,7 @@ def _check_unlocked(act: str, memory: Memory) -> None:
         raise Locked(act, reason, memory.id, needs=opener)
 
 
-def _check_not_viewer(caller: Caller, act: str) -> None:
+def check_not_viewer(caller: Caller, act: str) -> None:
+    """Raise Forbidden to a viewer, naming the act."""
     if caller.role is Role.VIEWER:
         raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)

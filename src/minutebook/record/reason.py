@@ -1,23 +1,23 @@
-"""The reason for a refusal: a sentence with template and values kept apart until it is shown; counts with their nouns."""
+"""Sentences for a person, with template and values kept apart until they are shown, so that pages can translate them."""
 
 from collections.abc import Iterable
 from typing import Any, Self
 
 
 class Word(str):
-    """A word of ours in a sentence, such as the name of an act; a page says it in its language."""
+    """A word of ours in a sentence, such as the name of an act, which a page translates."""
 
     __slots__ = ()
 
 
 class Reason(str):
-    """A text that a page can say in the reader's language; as a `str` it is the English one.
+    """A text that a page can translate; as a `str` it is the English one.
 
-    `template` is what the catalogues know it by. `make messages` gathers templates from the code, so
+    `template` is its key in the catalogues. `make messages` gathers templates from the code, so
     each is written out where it is raised. `values` stand in place of its `{names}`: a reason, a word
-    or an enum's member in one is said in the reader's language too, a number is written as that
+    or an enum's member is translated too, a number is written as the reader's
     language does, and anything else (an id, a path, the words of another program) stays as it is.
-    A template without values is not read for names; a reason in its place is returned as it is.
+    Braces in a template without values are left as they are. A reason in place of the template is returned as it is.
     """
 
     __slots__ = ("template", "values")
@@ -31,7 +31,7 @@ class Reason(str):
             return template
         self = super().__new__(cls, template.format(**values) if values else template)
         self.template = template
-        # An error in its place would keep alive all that its traceback names.
+        # A kept error would keep alive all values in its traceback.
         self.values = {
             name: str(value) if isinstance(value, BaseException) else value
             for name, value in values.items()
@@ -40,15 +40,15 @@ class Reason(str):
 
 
 def counted(one: str, many: str, count: int, /, **values: object) -> Reason:
-    """Return the reason of two that fits a count, which stands in place of `{count}`.
+    """Return the template `one` filled for a count of 1, else `many`; the count stands in place of `{count}`.
 
-    Each is a template of its own, so that a language writes both as it does.
+    Each is translated by itself.
     """
     return Reason(one if count == 1 else many, count=count, **values)
 
 
 def must_be_one_of(names: Iterable[str], given: str | None = None) -> Reason:
-    """Return the requirement on an argument that takes some words only; `given` is the value refused."""
+    """Return the sentence that an argument must be one of some names; `given` is the value refused."""
     listed = ", ".join(names)
     if given is None:
         return Reason("must be one of {names}", names=listed)
@@ -56,11 +56,11 @@ def must_be_one_of(names: Iterable[str], given: str | None = None) -> Reason:
 
 
 def cause_of(error: OSError) -> Word:
-    """Return the operating system's message; a page shows the usual one in its language."""
+    """Return the operating system's message for an error, which a page translates if it is a usual one."""
     return Word(error.strerror or error)
 
 
-def of_system(path: object, error: OSError) -> Reason:
+def os_error_reason(path: object, error: OSError) -> Reason:
     """Return why the operating system refused a file or folder."""
     return Reason("{path}: {cause}", path=path, cause=cause_of(error))
 

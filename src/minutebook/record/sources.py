@@ -1,4 +1,4 @@
-"""Where an answer to a question may come from."""
+"""The sources from which an answer to a question may come."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -17,7 +17,7 @@ class Source(StrEnum):
 
 
 TEXTS = (Source.MEMORY, Source.DECISION, Source.SESSION, Source.COMMIT)
-"""The sources that a question is asked of unless settings narrow them; code is asked by name."""
+"""The sources that a question searches unless settings narrow them; code is searched only if it is named."""
 
 SOURCES: Mapping[Kind, Source] = {
     Kind.MEMORY: Source.MEMORY,

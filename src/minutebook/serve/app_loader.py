@@ -40,13 +40,13 @@ class AppLoader:
         return self._app is not None
 
     def start(self) -> None:
-        """Begin to open it, unless that has begun."""
+        """Begin to open the app in a thread, unless that has begun."""
         if not self._started.is_set():
             self._started.set()
             threading.Thread(target=self._try, name="open", daemon=True).start()
 
     def __call__(self) -> App:
-        """Return the app, opened by now. Raises the error of opening it, and tries again at the next call."""
+        """Return the app; open it first if need be. Raises the error of opening it; the next call tries again."""
         with self._lock:
             if self._app is None:
                 try:
@@ -62,7 +62,7 @@ class AppLoader:
             return self._app
 
     def find(self) -> App | NotOpen:
-        """Return the app if it is open, without waiting; else have it opened, again if that failed."""
+        """Return the app if it is open; else begin to open it, also where that failed before, and return NotOpen."""
         if self._app is not None:
             return self._app
         self.start()

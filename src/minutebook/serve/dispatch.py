@@ -52,7 +52,7 @@ Locate = Callable[[Any], Awaitable[None]]
 """Finds out where the client of a request works, if it is to be asked."""
 
 Observer = Callable[[str, str, float, Failure | None], None]
-"""Is told of each job: the contract, the act, its seconds, and its failure if it failed."""
+"""Called after each job with the contract's name, the act, the seconds it took, and its failure if it failed."""
 
 
 class Wording(Protocol):
@@ -92,12 +92,12 @@ def tool_job(
     return CallJob(contract, tool, arguments, caller, task, contract.unopened(tool))
 
 
-async def nowhere(context: Any) -> None:
-    """Ask no client where it works."""
+async def locate_nowhere(context: Any) -> None:
+    """Ask no client where it works: the `locate` of a dispatcher by default."""
 
 
-def unobserved(contract: str, act: str, seconds: float, failure: Failure | None) -> None:
-    """Do nothing about a job."""
+def observe_nothing(contract: str, act: str, seconds: float, failure: Failure | None) -> None:
+    """Do nothing about a job: the observer of a dispatcher by default."""
 
 
 class Dispatcher:
@@ -108,9 +108,9 @@ class Dispatcher:
         open_app: OpenApp,
         caller_of: CallerOf,
         *,
-        observer: Observer = unobserved,
+        observer: Observer = observe_nothing,
         limits: Limits | None = None,
-        locate: Locate = nowhere,
+        locate: Locate = locate_nowhere,
     ) -> None:
         """`locate` is awaited before `caller` is asked for the caller of a request."""
         self.locate = locate
@@ -119,7 +119,7 @@ class Dispatcher:
         self._observer = observer
         self.limits = limits or Limits()
         self.on_call: list[Callable[[], None]] = []
-        """The act after each call of a tool, which may have changed records."""
+        """Called after each call of a tool, which may have changed records."""
         # Jobs that wait, for the store or for one another, must not keep these from a thread.
         self._reserved = anyio.CapacityLimiter(RESERVED_THREADS)
         self._connection = secrets.token_hex(4)
@@ -145,14 +145,14 @@ class Dispatcher:
         return replace(caller, call=call)
 
     def note_call(self) -> None:
-        """Do the act after each call of a tool."""
+        """Call the listeners `on_call`, after a call of a tool."""
         for listener in self.on_call:
             listener()
 
     async def run(self, job: CallJob[T]) -> T | Failure:
         """Run a job in a worker thread, within the caller's share of the threads.
 
-        A job that answers without a store, too, has threads of its own. Raises TooManyRequests.
+        A job that can answer without a store has threads reserved for it. Raises TooManyRequests.
         """
         if job.unopened is not None:
             return await anyio.to_thread.run_sync(self._run, job, limiter=self._reserved)
@@ -160,7 +160,7 @@ class Dispatcher:
             return await anyio.to_thread.run_sync(self._run, job)
 
     async def run_shared(self, job: CallJob[T]) -> T | Failure:
-        """Run a job that other callers wait for too, whatever else its caller has under way."""
+        """Run a job that other callers wait for too, outside its caller's share of the threads."""
         return await anyio.to_thread.run_sync(self._run, job)
 
     def _run(self, job: CallJob[T]) -> T | Failure:
@@ -184,6 +184,7 @@ class Dispatcher:
         return outcome
 
     def _outcome(self, job: CallJob[T], caller: Caller) -> T:
+        """Do the job's task, or return its answer where the store cannot be opened."""
         try:
             app = self._opened_for(caller.call.session)
         except MinutebookError as error:
@@ -193,19 +194,19 @@ class Dispatcher:
         return job.task(app, caller)
 
     def _opened_for(self, session: str) -> App:
-        """Return the app, with the engine running for the session unless that stopped it."""
+        """Return the app, and count the session as a user of its engine unless it stopped the engine."""
         app = self._open_app()
         app.database.acquire(session)
         self._databases[session] = app.database
         return app
 
     def _session_of(self, connection: "Connection") -> str:
-        """Return the name of a connection's session: made at its first request, released at its end."""
+        """Return the name of a connection's session, made at its first request and released when the connection ends."""
         if _SESSION not in connection.state:
             session = connection.state[_SESSION] = new_session()
             connection.exit_stack.callback(self._release, session)
-        named: str = connection.state[_SESSION]
-        return named
+        name: str = connection.state[_SESSION]
+        return name
 
     def _release(self, session: str) -> None:
         database = self._databases.pop(session, None)
@@ -216,7 +217,7 @@ class Dispatcher:
 def _log_call(
     contract: str, act: str, seconds: float, failure: Failure | None, caller: Caller
 ) -> None:
-    """Log a call's caller, name, outcome and duration; nothing of its arguments or its answer."""
+    """Log the client, name, outcome and duration of a call; nothing of its arguments or its answer."""
     facts = {
         "contract": contract,
         "tool": act,
@@ -248,17 +249,17 @@ def failure_in(outcome: object) -> Failure | None:
     return outcome if isinstance(outcome, Failure) else None
 
 
-def error_of(failure: Failure) -> dict[str, Any]:
+def rpc_error(failure: Failure) -> dict[str, Any]:
     """Return a failure as the error of a JSON-RPC answer."""
     code = INTERNAL_ERROR if failure.code is None else failure.code
     return {"code": code, "message": failure.text, "data": dict(failure.structured or {}) or None}
 
 
 def protocol_error(failure: Failure) -> "MCPError":
-    """Return it as the SDK raises it, for requests with results that cannot hold a failure."""
+    """Return a failure as the SDK's error, for requests with results that cannot hold one."""
     from mcp.shared.exceptions import MCPError
 
-    return MCPError(**error_of(failure))
+    return MCPError(**rpc_error(failure))
 
 
 def connection_of(session: "ServerSession") -> "Connection":

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from minutebook import __version__
 
 PREFIX = "MINUTEBOOK_"
-OF_CONTRACTS = "AGENT_MEMORY_"
+CONTRACT_PREFIX = "AGENT_MEMORY_"
 """How variables begin that a published contract names, and that settings may read too."""
 
 TOKEN_VARIABLE = "MINUTEBOOK_TOKEN"  # noqa: S105
@@ -22,7 +22,7 @@ TOKEN_VARIABLE = "MINUTEBOOK_TOKEN"  # noqa: S105
 FILE, DATABASE = "config.toml", "minutebook.db"
 
 DEFAULT_CONTRACT = "knowledge"
-"""What is served to those who name none."""
+"""The contract that is served where none is named."""
 
 IDENTITY = (
     "home",
@@ -38,16 +38,16 @@ IDENTITY = (
 """The settings that every command takes as options; the others come from file or environment."""
 
 SERVING = (*IDENTITY, "tool_names", "read_only", "tools", "answers")
-"""Those that the commands take which serve, or have a client serve."""
+"""The settings that are options of the commands which serve, or which configure a client to serve."""
 
 FLAGS = frozenset({"read_only"})
-"""Those whose options take no value."""
+"""The settings whose options take no value."""
 
 INTERRUPTED = 130
-"""The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
+"""The exit status after Ctrl-C: 128 plus the number of SIGINT."""
 
 STOPPED = "Stopped. The change under way, if any, was made whole or not at all."
-"""What Ctrl-C leaves where nothing more precise is known."""
+"""The message after Ctrl-C where nothing more precise is known."""
 
 
 class Invocation:
@@ -60,7 +60,7 @@ class Invocation:
         self.variables = {
             name: value
             for name, value in environment.items()
-            if name.startswith((PREFIX, OF_CONTRACTS)) and name != TOKEN_VARIABLE
+            if name.startswith((PREFIX, CONTRACT_PREFIX)) and name != TOKEN_VARIABLE
         }
         self.environment = environment
         self.folder = working_directory()
@@ -91,11 +91,11 @@ class Invocation:
 
     @property
     def wants_daemon(self) -> bool:
-        """Whether variables and file leave the daemon on; a value that is none is for `load`."""
+        """Whether variables and file leave the daemon on; an invalid value counts as off, and `load` refuses it."""
         return self.value("daemon", "on") == "on"
 
     def value(self, setting: str, default: str) -> object:
-        """Return the unchecked value of a setting, or None if the file is no TOML."""
+        """Return the unchecked value of a setting, `default` if it is not set, None if the file is not TOML."""
         if chosen := self._stated(setting):
             return chosen
         try:
@@ -116,7 +116,7 @@ class Invocation:
     def address(self) -> str:
         """The address of the daemon that could serve this: one for each release, installation and data directory.
 
-        It is a checksum. The daemon compares what clients state of the store with what it was started with.
+        It is a checksum. The daemon compares the settings that a client states with its own.
         """
         identity = [__version__, sys.prefix, stamp(__file__), self.home]
         return f"{zlib.crc32(json.dumps(identity).encode()):08x}"
@@ -143,24 +143,24 @@ def environment() -> Mapping[str, str]:
 
 
 def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation | None:
-    """Read `serve` as it is typed; None for whatever else the command line has to see to."""
+    """Read the arguments of the command `serve`; return None where the command line has to read them."""
     given: dict[str, str] = {}
     contracts: list[str] = []
     serving = False
-    left = iter(arguments)
-    for word in left:
+    remaining = iter(arguments)
+    for word in remaining:
         if word.startswith("-"):
             name, equals, value = word.removeprefix("--").partition("=")
             name = name.replace("-", "_")
             if word[:2] != "--" or name not in (SERVING if serving else IDENTITY):
                 return None
             if name in FLAGS:
-                stated = None if equals else "true"
+                value_given = None if equals else "true"
             else:
-                stated = value if equals else next(left, None)
-            if stated is None:
+                value_given = value if equals else next(remaining, None)
+            if value_given is None:
                 return None
-            given[name] = stated
+            given[name] = value_given
         elif serving:
             contracts.append(word)
         elif word == "serve":
@@ -173,22 +173,22 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
 def read_early(
     arguments: Sequence[str], environment: Mapping[str, str]
 ) -> "tuple[str, Invocation, Sequence[str]] | None":
-    """Read a command that a feature runs before the command line is read; None for any other, and for its help.
+    """Read a command that a feature runs before the command line is imported; None for any other, and for its help.
 
-    Returns the module with it, `early_NAME.py` in a feature's folder, and the words behind it that are no options.
+    Returns the name of its module, `early_NAME` of a feature, the invocation, and the command's arguments without options.
     """
     given: dict[str, str] = {}
     words: list[str] = []
     module = ""
-    left = iter(arguments)
-    for word in left:
+    remaining = iter(arguments)
+    for word in remaining:
         name, equals, value = word.removeprefix("--").partition("=")
         name = name.replace("-", "_")
         if word.startswith("--") and name in IDENTITY:
-            stated = value if equals else next(left, None)
-            if stated is None:
+            value_given = value if equals else next(remaining, None)
+            if value_given is None:
                 return None
-            given[name] = stated
+            given[name] = value_given
         elif not module:
             if not (module := _early_module(word)):
                 return None
@@ -225,12 +225,12 @@ def default_home(data_home: str = "") -> str:
 
 
 def path_from(folder: str, path: str) -> str:
-    """Return the absolute path of a path typed in a folder; "" is the working directory of this process."""
+    """Return the absolute path of a path that was typed in a folder; the folder "" is the working directory."""
     return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
 
 
 def stamp(path: str) -> list[int]:
-    """Return a stamp that differs once a file has changed: instant and size; [] where there is none."""
+    """Return a stamp that differs once a file has changed: its time of change and its size; [] if there is no file."""
     try:
         found = os.stat(path)
     except OSError:

@@ -54,7 +54,7 @@ def installed_command() -> list[str]:
 
 
 def source_of(direct_url: str | None) -> str:
-    """Write where a distribution was installed from as a requirement; "" for a package index.
+    """Return the requirement that a distribution was installed from; "" if it was installed from a package index.
 
     `direct_url` is its `direct_url.json` (PEP 610): whoever ran `uvx --from URL` does not mean
     the package that an index has by that name.
@@ -69,9 +69,9 @@ def source_of(direct_url: str | None) -> str:
 
 
 def import_path(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the PYTHONPATH that a client must set so that no part of it is a relative path.
+    """Return the variable PYTHONPATH that a client must set so that no part of it is a relative path.
 
-    Empty where the variable needs no change. An empty part, as in `PYTHONPATH=:/lib`, is the
+    {} where the variable needs no change. An empty part, as in `PYTHONPATH=:/lib`, is the
     working directory too.
     """
     if not (path := variables.get("PYTHONPATH")):

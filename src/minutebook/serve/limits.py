@@ -17,38 +17,37 @@ from minutebook.record.caller import OWNER
 from minutebook.record.reason import Reason
 
 CALLS = 64
-"""Calls over HTTP that are taken on at once; those beyond are told to come again."""
+"""Calls over HTTP under way at once; further ones are refused with 429."""
 
 STREAMS = 384
-"""Streams over HTTP, all together: connections are left for calls."""
+"""Streams over HTTP, all together; fewer than CONNECTIONS, so that some are left for calls."""
 
 SESSIONS = 1000
 """Sessions over HTTP, all together and for each contract; one ends after half an hour unused."""
 
 CONNECTIONS = 512
-"""Connections over HTTP; what comes over a further one is answered with 503."""
+"""Connections over HTTP; a request over a further one is refused with 503."""
 
 THREADS = 40
 """Worker threads: anyio's default."""
 
 CROWDED_THREADS = 2
-"""Threads of one token's bearer while others call, too: Python runs one thread at a time, so that each further
-one makes all others wait and gains its owner nothing."""
+"""Threads of one token's bearer while others call, too: a further thread would only make those others wait."""
 
 CROWDED_TURNS = 1
-"""Requests of one holder over HTTP that are worked on while others call, too: its next waits."""
+"""Requests over HTTP of one principal that are worked on at once while others call, too."""
 
 LARGE_BODIES = 4
-"""Large bodies of one holder that are read at once."""
+"""Large bodies of one principal that are read at once."""
 
 TURN_SECONDS = 0.2
-"""Seconds after which a request that is still worked on, or waits for something, keeps the next waiting no more."""
+"""Seconds after which a request that is still under way gives up its turn to the next one."""
 
 WAITING_REQUESTS = 256
-"""Requests of one holder that wait for their turn."""
+"""Requests of one principal that wait for their turn."""
 
 CROWDED_SECONDS = 10.0
-"""Seconds after a call in which its caller counts as one who calls."""
+"""Seconds after a call for which its caller still counts as calling."""
 
 WAITING_CALLS = 100
 """Calls of one principal that wait for a thread, those of clients that have gone included."""
@@ -60,13 +59,13 @@ WATCHED_RESOURCES = 100
 """Resources that one connection or stream watches: each is read anew whenever anything changes."""
 
 RESERVED_THREADS = 4
-"""Threads for each task that must not wait for other calls: identifying callers, and `healthcheck`."""
+"""Threads for each of the tasks that must not wait for other calls: identifying callers, and `healthcheck`."""
 
 BURST = 10.0
-"""Seconds over which a rate is an average."""
+"""Seconds over which a rate is averaged."""
 
 KEPT = 1024
-"""How many principals a rate limit remembers before it drops those with their whole burst left."""
+"""Principals that a rate limit remembers before it forgets those that have their whole burst left."""
 
 
 def quota_of(total: int) -> int:
@@ -98,13 +97,13 @@ class ConcurrencyLimit:
         return self._held.total()
 
     def check_quota(self, principal: str, held: int) -> None:
-        """Raise TooManyRequests if a principal that holds so many already may hold no more."""
+        """Raise TooManyRequests if a principal that holds `held` calls may hold no more."""
         if held >= self._quota and (self._binds_owner or principal != OWNER):
             raise TooManyRequests(self._exceeded)
 
     @contextmanager
     def hold(self, principal: str) -> Iterator[None]:
-        """Count one more. Raises TooManyRequests if all are held, or the principal's quota is."""
+        """Count one more call while it is under way. Raises TooManyRequests if the total or the principal's quota is used up."""
         if self._total is not None and self.held >= self._total:
             raise TooManyRequests(
                 "The server has as many calls as it takes on; come again in a second"
@@ -120,10 +119,10 @@ class ConcurrencyLimit:
 
 
 class FairQueue:
-    """Has each principal's requests wait in a queue of its own for the shared resource.
+    """Grants units of a shared resource, such as threads; each principal's requests wait in a queue of their own.
 
-    A principal holds `alone` of it, or `crowded` while another has asked in the last CROWDED_SECONDS;
-    the owner has it at once. At most `waiting` wait in a queue.
+    A principal holds at most `alone` units, or `crowded` units while another has asked in the last
+    CROWDED_SECONDS; the owner never waits. At most `waiting` requests wait in one queue.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class FairQueue:
 
     @asynccontextmanager
     async def hold(self, principal: str) -> AsyncIterator[None]:
-        """Hold one of it, once the principal may have one more. Raises TooManyRequests if its queue is full."""
+        """Hold one unit, after waiting for it. Raises TooManyRequests if the principal's queue is full."""
         holder = object()
         await self.take(principal, holder)
         try:
@@ -149,9 +148,9 @@ class FairQueue:
             self.release(principal, holder)
 
     async def take(self, principal: str, holder: object) -> None:
-        """Wait until the principal may have one more; it is the holder's until it is given back.
+        """Wait until the principal may have one more unit, and lend it to `holder` until `release`.
 
-        Raises TooManyRequests if its queue is full.
+        Raises TooManyRequests if the principal's queue is full.
         """
         self._called[principal] = self._clock()
         self._divide()
@@ -172,20 +171,20 @@ class FairQueue:
                 raise
 
     def release(self, principal: str, holder: object) -> None:
-        """Take back the share of a holder."""
+        """Take back the unit that `take` lent to a holder."""
         if principal != OWNER:
             self._queues[principal].release_on_behalf_of(holder)
             self._drop(principal)
         self._divide()
 
     def _drop(self, principal: str) -> None:
-        """Forget a queue that nobody waits in, for nothing that is held."""
-        left = self._queues[principal].statistics()
-        if not (left.borrowed_tokens or left.tasks_waiting):
+        """Forget a principal's queue if it holds no unit and waits for none."""
+        usage = self._queues[principal].statistics()
+        if not (usage.borrowed_tokens or usage.tasks_waiting):
             del self._queues[principal]
 
     def _divide(self) -> None:
-        """Divide the shared resource by the number of callers in the last seconds."""
+        """Set each queue's share by whether one or several principals called in the last CROWDED_SECONDS."""
         since = self._clock() - CROWDED_SECONDS
         self._called = {
             each: at for each, at in self._called.items() if at > since or each in self._queues
@@ -205,7 +204,8 @@ class RateLimit:
         self._most = max(1.0, rate * BURST)
         self._clock = clock
         self._lock = Lock()
-        self._left: dict[str, tuple[float, float]] = {}
+        # By principal the calls left, and the time at which they were counted.
+        self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait(self, principal: str) -> int:
         """Admit a principal and return 0, or return the whole seconds until it may come again."""
@@ -213,21 +213,21 @@ class RateLimit:
             return 0
         with self._lock:
             now = self._clock()
-            left = self._now_left(principal, now)
+            left = self._calls_left(principal, now)
             if left < 1.0:
                 return math.ceil((1.0 - left) / self._rate)
-            self._left[principal] = left - 1.0, now
-            if len(self._left) > KEPT:
-                self._left = {
-                    each: tokens
-                    for each, tokens in self._left.items()
-                    if self._now_left(each, now) < self._most
+            self._buckets[principal] = left - 1.0, now
+            if len(self._buckets) > KEPT:
+                self._buckets = {
+                    each: bucket
+                    for each, bucket in self._buckets.items()
+                    if self._calls_left(each, now) < self._most
                 }
             return 0
 
-    def _now_left(self, principal: str, now: float) -> float:
-        left, at = self._left.get(principal, (self._most, now))
-        return min(self._most, left + (now - at) * self._rate)
+    def _calls_left(self, principal: str, now: float) -> float:
+        left, counted_at = self._buckets.get(principal, (self._most, now))
+        return min(self._most, left + (now - counted_at) * self._rate)
 
 
 class Limits:

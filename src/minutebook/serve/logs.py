@@ -12,10 +12,10 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The request that this task or thread works for."""
 
 STACK = "stack"
-"""What a record calls a `serve.contracts.stacks.Stack` that is shown below its line."""
+"""The attribute of a log record with a `serve.contracts.stacks.Stack`, which is written below its line."""
 
 CHATTY = ("mcp", "uvicorn", "sse_starlette", "httpx2")
-"""Libraries that say at `info` what is of no use here, and at `debug` what was sent."""
+"""Libraries that log useless lines at `info`, and at `debug` what was sent; both are left out."""
 
 
 class _Plain(logging.Formatter):
@@ -37,7 +37,7 @@ class _Plain(logging.Formatter):
 
 
 def log_to_stderr(settings: Settings, level: str = "warning") -> None:
-    """Write log lines to stderr; `level` is the least where none is set."""
+    """Write log lines to stderr; `level` is the level if the settings have none."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Plain())
     logging.basicConfig(handlers=[handler], level=(settings.log_level or level).upper())

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from minutebook.record.errors import StoreBusy, StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.store.disk.filelock import FileLock
 
 
@@ -63,7 +63,7 @@ class FileLocks:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StoreError(of_system(self._folder, error)) from error
+            raise StoreError(os_error_reason(self._folder, error)) from error
         # A name may be long or hold any sign; a file's name may not.
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         return FileLock(self._folder / f"{digest}.lock")

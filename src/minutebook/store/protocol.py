@@ -141,6 +141,14 @@ class Store(Protocol):
         Best first, ties by id. The statistics are those of the organization's records of that kind.
         """
 
+    def holding_words(
+        self, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
+    ) -> list[set[str]]:
+        """Return, for each of some words, the ids of the selected records that hold it.
+
+        A word is given by the terms that stand for it, of which a record holds one; `text.words.TextQuery.words` has them.
+        """
+
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.config.folders.finding import begun, find_place, repository_of
+from minutebook.config.folders.finding import find_place, repository_of, with_name
 from minutebook.config.folders.small_files import LARGEST
 from minutebook.config.folders.trust import FILE, TrustedFolders
 from minutebook.record.errors import InvalidInput
@@ -62,7 +62,7 @@ def test_two_folders_of_one_name_without_remotes_are_two(tmp_path: Path) -> None
     one = repository(tmp_path / "a" / "api", None)
     other = repository(tmp_path / "b" / "api", None)
     assert find_place(one).repository is None
-    names = [begun(find_place(each)).repository for each in (one, other)]
+    names = [with_name(find_place(each)).repository for each in (one, other)]
     assert names[0] != names[1]
     assert all(name is not None and name.startswith("local/api-") for name in names)
     assert [repository_of(each) for each in (one, other)] == names
@@ -72,7 +72,7 @@ def test_a_kept_name_is_that_of_worktrees_clones_and_the_moved_folder(tmp_path: 
     main = with_commit(repository(tmp_path / "main", None))
     git(main, "worktree", "add", "-q", "../side")
     git(tmp_path, "clone", "-q", str(main), "clone")
-    name = begun(find_place(tmp_path / "side")).repository
+    name = with_name(find_place(tmp_path / "side")).repository
     assert name is not None
     assert {repository_of(tmp_path / each) for each in ("main", "side", "clone")} == {name}
     git(main, "worktree", "remove", "../side")
@@ -89,7 +89,7 @@ def test_a_clone_of_a_clone_has_the_remote_of_the_first(tmp_path: Path) -> None:
 
 def test_a_repository_that_gets_a_remote_still_has_what_was_kept_before(tmp_path: Path) -> None:
     folder = repository(tmp_path / "api", None)
-    name = begun(find_place(folder)).repository
+    name = with_name(find_place(folder)).repository
     git(folder, "remote", "add", "origin", REMOTE)
     now = find_place(folder)
     assert (now.repository, now.also) == (NAME, (name,))
@@ -294,7 +294,7 @@ def test_odd_files_are_told_and_hold_nobody_up(tmp_path: Path) -> None:
 def test_a_name_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     place = find_place(repository(tmp_path / "api", None))
     (tmp_path / "api" / ".git" / "minutebook").mkdir()
-    now = begun(place)
+    now = with_name(place)
     assert now.repository is None
     assert now.problem is not None
 

@@ -23,7 +23,7 @@ from minutebook.config import Settings, settings_with
 from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.policy import Policy
 from minutebook.record.records import Kind, Record, Role
 from minutebook.record.rights.grants import Grant
@@ -197,7 +197,7 @@ class House:
 
     def _direct(self, who: Who, asked: Request) -> Said:
         contract, caller = OPENED[asked.contract], self.callers[who.name]
-        caller = in_call(caller, request="r", session=f"own-{who.name}", notes={})
+        caller = with_call(caller, request="r", session=f"own-{who.name}", notes={})
         match asked.what:
             case "tool":
                 answer = contract.call(self.app, caller, asked.name, asked.payload)

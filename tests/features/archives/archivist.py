@@ -10,7 +10,7 @@ import sys
 from minutebook.app import open_app
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.record.records import Role
 from tests.homes import settings_at
@@ -28,7 +28,7 @@ def main(act: str, home: str, file: str, limit: str = "") -> None:
             _say("half")
             sys.stdin.readline()
 
-    caller = in_call(Caller(name="ana", role=Role.AGENT), progress=progress)
+    caller = with_call(Caller(name="ana", role=Role.AGENT), progress=progress)
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     try:

@@ -14,7 +14,7 @@ from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.importing import Imported
 from minutebook.memory.intake import Outcome
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.record.json_lines import line_of
 from minutebook.record.records import CLASSES, Category, Kind, Memory, Role, Summary, Turn
@@ -355,7 +355,7 @@ def test_a_file_that_changes_while_it_is_read_changes_nothing(world: World) -> N
             path.write_bytes(sealed(headed(2000), *lines[:-1], line_of(turn(2000))))
 
     with pytest.raises(InvalidArchive, match="changed while"):
-        archives(world).import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
+        archives(world).import_(with_call(AGENT, progress=progress), str(path), Mode.MERGE)
     assert journal(world) == []
 
 
@@ -369,7 +369,7 @@ def test_an_import_can_be_called_off_and_changes_nothing(world: World) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        archives(world).import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
+        archives(world).import_(with_call(AGENT, progress=progress), str(path), Mode.MERGE)
     assert journal(world) == []
     assert archives(world).import_(AGENT, str(path), Mode.MERGE).imported == {Kind.TURN: 1500}
 
@@ -381,7 +381,7 @@ def test_what_fails_elsewhere_during_an_import_is_not_told_of_the_file(world: Wo
         raise FileNotFoundError("something else")
 
     with pytest.raises(FileNotFoundError, match="something else"):
-        archives(world).import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
+        archives(world).import_(with_call(AGENT, progress=progress), str(path), Mode.MERGE)
 
 
 # Memory Core's own exports

@@ -12,7 +12,7 @@ from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.memory.intake import Outcome
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.origin import Origin
 from minutebook.record.records import (
     CLASSES,
@@ -44,7 +44,7 @@ def test_every_kind_is_archived_or_left_out_for_a_reason() -> None:
 def filled(world: World) -> World:
     """Fill a world with every kind: changed, soft-deleted, locked, linked, decided and indexed."""
     origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="s")
-    app, asks = world.app, in_call(replace(ADMIN, organization="default"), origin=origin)
+    app, asks = world.app, with_call(replace(ADMIN, organization="default"), origin=origin)
     app.memories.store(asks, Draft(content="tea", type=MemoryType.FACT))
     ana = world.entity("Ana")
     world.relate(ana, world.entity("Bo"))

@@ -14,7 +14,7 @@ from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Forbidden
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.records import (
     Decision,
     Kind,
@@ -66,7 +66,7 @@ def test_what_an_archive_says_of_persons_is_a_claim(opener: Opener, archive: Pat
     assert found["verified"].status is Status.UNVERIFIED
     assert found["locked"].status not in (Status.LOCKED, Status.VERIFIED)
     assert found["locked"].locked_by is None
-    assert {by_whom(each.author, each.origin) for each in found.values()} == {
+    assert {byline(each.author, each.origin) for each in found.values()} == {
         "ben, in the name of ana"
     }
     versions = here.store.find(Version, everything("default"))
@@ -84,7 +84,7 @@ def test_what_an_archive_says_of_persons_is_a_claim(opener: Opener, archive: Pat
 def test_a_claim_in_the_importers_own_name_is_shown_as_one(opener: Opener, archive: Path) -> None:
     here = opener()
     here.app.get(Archives).import_from(OWNER, archive, Mode.MERGE)
-    assert {by_whom(each.author, each.origin) for each in told(here).values()} == {"ana (claimed)"}
+    assert {byline(each.author, each.origin) for each in told(here).values()} == {"ana (claimed)"}
 
 
 def test_ones_own_archive_comes_whole_at_once_or_after_all(opener: Opener, archive: Path) -> None:

@@ -47,10 +47,10 @@ from minutebook.record.trust.fingerprints import (
     FINGERPRINTED,
     LEFT_OUT,
     Fingerprinted,
-    differing,
+    fields_changed_since,
     fingerprint,
     id_in_trail,
-    is_same,
+    is_same_state,
 )
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value, table_of
@@ -281,7 +281,7 @@ def test_a_fingerprint_says_nothing_of_a_field_without_the_text() -> None:
     other = replace(one, content="something else")
     alike = [a == b for a, b in zip(*(_parts(fingerprint(e)) for e in (one, other)), strict=True)]
     assert not any(alike)
-    assert differing(fingerprint(one), other) == ()
+    assert fields_changed_since(fingerprint(one), other) == ()
 
 
 def _parts(text: str) -> list[str]:
@@ -293,7 +293,7 @@ def test_a_fingerprint_is_the_same_once_the_record_was_kept(store: Tended) -> No
         store.put(record)
         back = store.get(type(record), record.organization, record.id)
         assert back is not None
-        assert is_same(fingerprint(record), fingerprint(back))
+        assert is_same_state(fingerprint(record), fingerprint(back))
         item = Fingerprinted(record.kind, f"a b {record.id}", "", fingerprint(back))
         assert Fingerprinted.from_text(item.text()) == item
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.record.caller import WorkTree, in_call
+from minutebook.record.caller import WorkTree, with_call
 from minutebook.record.records import MemoryType, Role
 from minutebook.record.writing.drafts import Draft
 from tests.features.citations.repositories import committed
@@ -20,7 +20,7 @@ def test_what_is_gone_stands_below_what_holds(world: World, tmp_path: Path) -> N
 
     code = "def total(lines):\n    return sum(lines)\n\n\ndef refund(order):\n    return -order\n"
     committed(tmp_path / "shop", {"pay.py": code}, BEFORE)
-    caller = in_call(world.caller, work_tree=WorkTree(str(tmp_path / "shop")))
+    caller = with_call(world.caller, work_tree=WorkTree(str(tmp_path / "shop")))
     person = replace(caller, name="ada", role=Role.HUMAN)
 
     def keep(text: str) -> None:
@@ -50,7 +50,7 @@ def test_a_session_starts_with_what_holds(world: World, tmp_path: Path) -> None:
     from minutebook.features.hooks.contexts import HEAD, HookContexts
 
     committed(tmp_path / "shop", {"pay.py": "def total(lines):\n    return sum(lines)\n"}, BEFORE)
-    caller = in_call(world.caller, work_tree=WorkTree(str(tmp_path / "shop")))
+    caller = with_call(world.caller, work_tree=WorkTree(str(tmp_path / "shop")))
     person = replace(caller, name="ada", role=Role.HUMAN)
     for text in ("Orders are short", "Orders are summed by total()"):
         world.clock.turn()

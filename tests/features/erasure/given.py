@@ -1,11 +1,11 @@
 """A store with texts to erase, each of words that stand nowhere else."""
 
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.records import MemoryType, Role
 from minutebook.record.writing.drafts import Draft
 from tests.world import World
 
-PERSON = in_call(Caller(name="ana", role=Role.HUMAN), reason="asked to be forgotten")
+PERSON = with_call(Caller(name="ana", role=Role.HUMAN), reason="asked to be forgotten")
 
 
 def kept(world: World, content: str, **said: object) -> str:

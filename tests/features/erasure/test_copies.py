@@ -10,7 +10,7 @@ from minutebook.features.code.projects import Projects
 from minutebook.features.erasure.erasing import Erasing
 from minutebook.features.erasure.selection import Choice, texts_of_row
 from minutebook.features.screening.secret_scan import SecretScan
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.records import MemoryType, Role
 from minutebook.record.writing.drafts import Draft
 from minutebook.store.sql.side_tables import SideTable, all_tables
@@ -153,7 +153,7 @@ def test_secrets_in_what_features_keep_are_found_and_masked(world: World, table:
     scan = world.app.get(SecretScan)
     found = {each.field for each in scan.scan(PERSON)}
     assert found == {f"{table.name}.{column}" for column in table.words}
-    done = scan.mask(in_call(PERSON, reason="it leaked"))
+    done = scan.mask(with_call(PERSON, reason="it leaked"))
     assert ({each.field for each in done.masked}, done.left) == (found, [])
     assert list(scan.scan(PERSON)) == []
     assert not any(TOKEN in text for text in said(world.app, table))

@@ -19,7 +19,7 @@ from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.review import Review
 from minutebook.model.service import Embedding
-from minutebook.record.caller import Call, Caller, FolderScope, in_call
+from minutebook.record.caller import Call, Caller, FolderScope, with_call
 from minutebook.record.filters import Filter
 from minutebook.record.origin import Origin
 from minutebook.record.records import MemoryType, Role, ScopeLevel, Status, Summary
@@ -122,7 +122,7 @@ def test_an_agent_s_rules_wait_for_a_person_in_one_line(opener: Opener, text: st
 
     world.clock.turn()
     world.app.get(Review).apply(person(world), one)
-    why = in_call(replace(person(world), writes_system=True), reason="Nobody said so")
+    why = with_call(replace(person(world), writes_system=True), reason="Nobody said so")
     world.app.get(Review).refuse(why, two)
     heading, line = at_start(world)
     assert heading == "Rules:"

@@ -15,7 +15,7 @@ from minutebook.features.http.requests.work import Work
 from minutebook.features.screening.operations import scan_secrets
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.operations import tidy
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Conflict, WorkSpent
 from minutebook.record.records import Role
 from tests.features.http.speaking import Server, served, token
@@ -32,7 +32,7 @@ def spent(act: str, caller: Caller) -> Caller:
     end = time.thread_time() + 0.01
     while time.thread_time() < end:
         pass
-    return in_call(caller, progress=worked)
+    return with_call(caller, progress=worked)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_round_that_is_spent_goes_on_at_the_next_call_and_comes_to_its_end(wor
     looked_at, found, calls = 0, 0, 0
     while True:
         worked, calls = Work("tidy", BEARER), calls + 1
-        done = rounds.run(in_call(BEARER, progress=worked))
+        done = rounds.run(with_call(BEARER, progress=worked))
         looked_at, found = looked_at + done.looked_at, found + done.found.total()
         if not done.is_unfinished:
             break

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.record.caller import ANYBODY, in_call
+from minutebook.record.caller import ANYBODY, with_call
 from minutebook.record.origin import Origin
 from tests.features.ledger.decided import (
     AGENT,
@@ -44,16 +44,19 @@ CLIENT = Origin(client="claude-code", version="2.1")
 def test_the_author_of_a_commit_is_who_acted(opener: Opener) -> None:
     world = opener()
     who = [
-        (in_call(replace(AGENT, name="codex"), origin=CLIENT), "codex <agent@minutebook.invalid>"),
         (
-            in_call(replace(AGENT, name=ANYBODY), origin=CLIENT),
+            with_call(replace(AGENT, name="codex"), origin=CLIENT),
+            "codex <agent@minutebook.invalid>",
+        ),
+        (
+            with_call(replace(AGENT, name=ANYBODY), origin=CLIENT),
             "claude-code <agent@minutebook.invalid>",
         ),
         (replace(AGENT, name=ANYBODY), "agent <agent@minutebook.invalid>"),
         (PERSON, "ann <human@minutebook.invalid>"),
         (replace(PERSON, name=ANYBODY), f"{getpass.getuser()} <human@minutebook.invalid>"),
         (
-            in_call(replace(PERSON, name="bo", token="t"), origin=CLIENT),
+            with_call(replace(PERSON, name="bo", token="t"), origin=CLIENT),
             "bo <human@minutebook.invalid>",
         ),
     ]
@@ -71,7 +74,7 @@ def test_in_their_own_repository_a_person_is_who_git_says(opener: Opener, projec
         (replace(PERSON, name="bo"), "bo <human@minutebook.invalid>"),
         (replace(PERSON, name=getpass.getuser(), token="t"), None),
         (
-            in_call(replace(AGENT, name=ANYBODY), origin=CLIENT),
+            with_call(replace(AGENT, name=ANYBODY), origin=CLIENT),
             "claude-code <agent@minutebook.invalid>",
         ),
     ]

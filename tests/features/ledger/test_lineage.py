@@ -28,7 +28,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, Decided, Forbidden, UnderReview
 from minutebook.record.records import Authorship, Decision, DecisionStatus, ProposalStatus, Role
 from minutebook.record.writing.decision_drafts import (
-    FIXED,
+    IMMUTABLE_FIELDS,
     authorship_of,
     check_may_accept,
     check_may_propose,
@@ -226,7 +226,7 @@ def test_other_scopes_are_other_seats() -> None:
     assert violations([*several, decision("c")]) == []
 
 
-@pytest.mark.parametrize("field", FIXED)
+@pytest.mark.parametrize("field", IMMUTABLE_FIELDS)
 def test_what_was_decided_does_not_change(field: str) -> None:
     before = decision("a")
     values: dict[str, Any] = {"consequences": ("x",), "supersedes": ("x",)}

@@ -8,7 +8,7 @@ from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.search import DecisionHit, DecisionMode, DecisionSearch
 from minutebook.model import Embedding
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.records import Decision, DecisionStatus
 from minutebook.record.writing.decision_drafts import DecisionDraft
 from minutebook.text.fusion import Signal
@@ -73,7 +73,7 @@ def test_where_perhaps_no_decision_is_about_the_question_it_says_so(
     world: World, chain: list[Decision]
 ) -> None:
     for query, is_told in (("zebra", True), (NEW, False), ("copper", False)):
-        caller = in_call(AGENT, notes={})
+        caller = with_call(AGENT, notes={})
         found = world.app.get(DecisionSearch).search(caller, query, DecisionMode.BALANCED, 20)
         assert found
         assert ("relevance" in caller.call.notes) is is_told
@@ -94,7 +94,7 @@ def test_paraphrases_find_decisions_and_strangers_are_told(
     }
 
     def asked(query: str) -> tuple[str, bool]:
-        caller = in_call(AGENT, notes={})
+        caller = with_call(AGENT, notes={})
         best = world.app.get(DecisionSearch).search(caller, query, DecisionMode.BALANCED, 1)
         return "".join(each.record.id for each in best), "relevance" in caller.call.notes
 

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import now
-from minutebook.features.migration import migration
+from minutebook.features.migration import migration, rows
 from minutebook.features.migration.migration import Migration
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.protocol import Tended
-from minutebook.store.sql import transfer
 from minutebook.store.sqlite import SqliteStore
 from tests.features.postgres.server import server
 from tests.store.sqlite_engine import DATABASE
@@ -40,7 +39,7 @@ def opened(engine: str, folder: Path, wait: float = 30.0) -> Tended:
 
 
 def _killed_after(batches: int) -> None:
-    module: Any = transfer
+    module: Any = rows
     module.note_received = partial(_count, module.note_received, iter(range(batches)))
 
 

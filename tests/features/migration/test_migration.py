@@ -15,6 +15,7 @@ import pytest
 from minutebook.app import now
 from minutebook.features.migration import migration
 from minutebook.features.migration.migration import Migrated, Migration
+from minutebook.features.migration.rows import Transfer
 from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
@@ -37,7 +38,6 @@ from minutebook.record.records import (
     Turn,
 )
 from minutebook.store.protocol import Tended
-from minutebook.store.sql.transfer import Transfer
 from minutebook.store.token_uses import TokenUses
 from minutebook.store.values import Carried, VectorSpace
 from minutebook.text.words import parse_query

@@ -16,7 +16,7 @@ from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.pages.frame.records import address_of, name_of
 from minutebook.features.pages.frame.register import views
 from minutebook.features.tidying.looking.rounds import Rounds
-from minutebook.record.caller import anywhere
+from minutebook.record.caller import without_folder_scope
 from minutebook.record.records import CLASSES, TEXT_CLASSES, Kind, MemoryType, Record, Relation
 from tests.features.citations.repositories import committed
 from tests.features.ledger.decided import draft
@@ -79,7 +79,7 @@ def fill(site: Site, folder: Path) -> None:
 
 def of_every_kind(app: App) -> list[Record]:
     """Return one record of each kind that an answer may hold."""
-    seen = app.infrastructure.records.seen_by(anywhere(OWNER))
+    seen = app.infrastructure.records.seen_by(without_folder_scope(OWNER))
     found: list[Record] = []
     for kind, of in {**TEXT_CLASSES, Kind.RELATION: Relation}.items():
         records: list[Record] = list(seen.find(of))

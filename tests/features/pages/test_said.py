@@ -24,7 +24,7 @@ from minutebook.record.errors import (
     StoreError,
     UnderReview,
 )
-from minutebook.record.reason import Reason, Word, counted, must_be_one_of, of_system
+from minutebook.record.reason import Reason, Word, counted, must_be_one_of, os_error_reason
 from minutebook.record.records import Role, Status
 from tests.features.pages.site import Site
 from tools.messages import reasons
@@ -133,7 +133,7 @@ def test_a_count_is_said_in_its_number() -> None:
 def test_what_is_asked_again_and_again_has_its_reason() -> None:
     assert must_be_one_of(Role, "x" * 60).endswith(f"(got '{'x' * 50}')")
     assert must_be_one_of(("a", "b")) == "must be one of a, b"
-    assert of_system("/data", PermissionError(13, "Permission denied")) == (
+    assert os_error_reason("/data", PermissionError(13, "Permission denied")) == (
         "/data: Permission denied"
     )
 
@@ -147,7 +147,7 @@ def test_what_is_asked_again_and_again_has_its_reason() -> None:
         (InvalidInput("the text", "must not be empty"), "Der Text darf nicht leer sein."),
         (LedgerError("{path}: gone", "try again", path="p"), "Erneut versuchen."),
         (
-            StoreError(of_system("/data", PermissionError(13, "Permission denied"))),
+            StoreError(os_error_reason("/data", PermissionError(13, "Permission denied"))),
             "/data: das Recht fehlt.",
         ),
         (InBatch(3, NotFound("memory", "m1")), "[3]: Erinnerung m1 gibt es nicht"),

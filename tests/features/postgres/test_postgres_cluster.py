@@ -15,11 +15,11 @@ import psycopg
 import pytest
 
 import minutebook
+from minutebook.features.migration.rows import Transfer
 from minutebook.features.postgres.distribution import ON_EVERY_NODE, by_key, by_organization
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.record.records import Memory
 from minutebook.store.protocol import Tended
-from minutebook.store.sql.transfer import Transfer
 from minutebook.store.values import Carried
 from tests.features.postgres.engine import PostgresEngine, RowsOf
 from tests.features.postgres.server import server

@@ -21,7 +21,7 @@ from minutebook.features.recall_log.recall_log import (
     RecallLog,
 )
 from minutebook.features.recall_log.rows import LoggedRecall, RecallQuery, RecallRows, ShownRecall
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import StoreBusy
 from minutebook.record.origin import Origin
 from minutebook.record.policy import Redact
@@ -34,7 +34,7 @@ from tests.world import Opener, World
 def asking(world: World, session: str = "s", client: str = "claude-code", **changes: Any) -> World:
     """The world as a client meets it, in a session."""
     origin = Origin(client=client, version="2", contract="knowledge", session=session)
-    return replace(world, caller=in_call(replace(world.caller, **changes), origin=origin))
+    return replace(world, caller=with_call(replace(world.caller, **changes), origin=origin))
 
 
 def logged(world: World, **conditions: Any) -> list[ShownRecall]:

@@ -11,7 +11,7 @@ from benchmarks.secret_samples import filled
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.screening.secret_scan import SecretScan
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Forbidden
 from minutebook.record.policy import Redact
 from minutebook.record.records import Entry, Kind, MemoryType, Role
@@ -22,7 +22,7 @@ from tests.world import World, everything, worlds
 
 TEXT, (SECRET,) = filled("The deploy key is {{GitHub token}} until May.", Random(1))
 HIDDEN = TEXT.replace(SECRET, "[secret: GitHub token]")
-PERSON = in_call(Caller(name="ana", role=Role.HUMAN), reason="it is not ours to keep")
+PERSON = with_call(Caller(name="ana", role=Role.HUMAN), reason="it is not ours to keep")
 KINDS = {Kind.MEMORY, Kind.ENTITY, Kind.RELATION, Kind.LINK, Kind.TURN, Kind.PROPOSAL}
 
 

@@ -13,7 +13,7 @@ from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.undo.rows import ImageRows
 from minutebook.features.undo.undo import Undo
 from minutebook.model import Embedding
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Conflict, Forbidden, InvalidInput, NotFound
 from minutebook.record.filters import Filter
 from minutebook.record.records import (
@@ -116,7 +116,7 @@ def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_a
     before = records(world)
     assert found(world) == {Topic.CONTRADICTION: 2}
     inbox, undo = world.app.get(Inbox), world.app.get(Undo)
-    asked = in_call(PERSON, request="one command")
+    asked = with_call(PERSON, request="one command")
     for name in ("1", "2"):
         inbox.apply(asked, name)
     world.clock.turn(timedelta(days=9).total_seconds())
@@ -132,7 +132,7 @@ def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_a
     assert records(world) == before
     assert [each.name for each in waiting(world)] == ["1", "2"]
     # A refusal is an act as well, with the link that says that both stay.
-    inbox.refuse(in_call(PERSON, request="another"), "1")
+    inbox.refuse(with_call(PERSON, request="another"), "1")
     undo.take_back(PERSON, str(undo.last(PERSON).act.last.number))
     assert [each.name for each in waiting(world)] == ["1", "2"]
 
@@ -292,7 +292,7 @@ def test_a_round_that_is_killed_goes_on_where_it_was(
     reference = dict(world.app.get(Rounds).run(PERSON, dry_run=True).found)
     monkeypatch.setattr("minutebook.features.citations.following.BATCH", 10)
     with pytest.raises(Killed):
-        world.app.get(Rounds).run(in_call(PERSON, progress=die))
+        world.app.get(Rounds).run(with_call(PERSON, progress=die))
     world.app.get(Rounds).run(PERSON)
     assert dict(world.app.get(Inbox).listing(PERSON, 99).counts) == reference
     assert found(world) == {}
@@ -318,7 +318,7 @@ def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opene
     assert not world.app.get(TidyStatus).state(PERSON).is_overdue
     world.clock.turn(timedelta(hours=2).total_seconds())
     assert world.app.get(TidyStatus).state(PERSON).is_overdue
-    caller = in_call(PERSON, reason="")
+    caller = with_call(PERSON, reason="")
     world.app.get(TidyStatus).note(caller)
     note = caller.call.notes["tidying"]
     assert note.facts["is_overdue"] is True

@@ -16,7 +16,7 @@ from minutebook.features.undo import undo as undo_module
 from minutebook.features.undo.rows import ImageRows
 from minutebook.features.undo.undo import Undo
 from minutebook.memory.access.audit import MOST_IN_ENTRY
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Conflict, Forbidden, InvalidInput, NotFound
 from minutebook.record.filters import Filter
 from minutebook.record.records import (
@@ -54,7 +54,7 @@ def world(opener: Opener) -> World:
 def asking(world: World, caller: Caller = PERSON) -> Caller:
     """The caller with the next request, a second later."""
     world.clock.turn()
-    return in_call(caller, request=f"r{next(NUMBERS)}")
+    return with_call(caller, request=f"r{next(NUMBERS)}")
 
 
 def kept(world: World, text: str, caller: Caller = PERSON, **said: object) -> Memory:

@@ -24,7 +24,7 @@ from minutebook.features.why.line_history import WAITING, HistoryCache, LineRang
 from minutebook.features.why.places import PlaceReasons
 from minutebook.features.why.search import CommitSearch
 from minutebook.memory.search.recall import WEIGHTS, Selection
-from minutebook.record.caller import Caller, FolderScope, WorkTree, in_call
+from minutebook.record.caller import Caller, FolderScope, WorkTree, with_call
 from minutebook.record.records import Kind, ProjectCommit, TextRecord
 from minutebook.record.sources import TEXTS, Source
 from minutebook.serve.contracts.lines import as_lines
@@ -207,7 +207,7 @@ def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
         last = repository.create_commit(None, at, at, f"Nothing {number}", tree, [last])
     repository.reset(last, pygit2.enums.ResetMode.SOFT)
     indexed(world, shop)
-    caller = in_call(world.caller, patience=0.0)
+    caller = with_call(world.caller, patience=0.0)
     assert world.app.get(PlaceReasons).reasons(caller, "why is pay.py:2 so") == []
     said = caller.call.notes["why"].text
     assert said == "The history of pay.py:2 is long; `minutebook why pay.py:2` tells it."
@@ -235,7 +235,7 @@ def test_commits_that_are_hardly_about_a_question_answer_it_only_where_nothing_e
 
 
 def noted(world: World, question: str, sources: Sequence[Source] = TEXTS) -> list[str]:
-    caller = in_call(world.caller, notes={})
+    caller = with_call(world.caller, notes={})
     world.app.combined.recall(caller, question, 5, WEIGHTS, sources)
     return [each.text for each in caller.call.notes.values() if each.text]
 
@@ -260,7 +260,7 @@ def readers() -> list[threading.Thread]:
 
 def test_of_a_place_that_is_not_there_no_history_is_long(world: World, shop: Path) -> None:
     indexed(world, shop)
-    caller = in_call(world.caller, patience=0.0, notes={})
+    caller = with_call(world.caller, patience=0.0, notes={})
     assert world.app.get(PlaceReasons).reasons(caller, "why is milk.py:2 so") == []
     assert caller.call.notes == {}
 
@@ -344,7 +344,7 @@ def test_search_at_the_terminal_shows_commits(
 
 def in_project(world: World, name: str, root: Path) -> Caller:
     located = replace(world.caller, folder_scope=FolderScope(name))
-    return in_call(located, work_tree=WorkTree(str(root), frozenset({name})))
+    return with_call(located, work_tree=WorkTree(str(root), frozenset({name})))
 
 
 def ranked_for(world: World, caller: Caller, query: str) -> list[TextRecord]:

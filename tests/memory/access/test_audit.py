@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from minutebook.memory.access.audit import LONGEST_WORD
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Fault, Forbidden, StoreError
 from minutebook.record.policy import Scope
 from minutebook.record.records import Entity, Entry, Kind, Role
@@ -30,7 +30,7 @@ def test_an_act_ends_with_its_entry(world: World) -> None:
 
 
 def test_what_callers_choose_fills_no_trail(world: World) -> None:
-    caller = in_call(replace(world.caller, role=Role.VIEWER), request="r" * 100_000)
+    caller = with_call(replace(world.caller, role=Role.VIEWER), request="r" * 100_000)
     with pytest.raises(Forbidden):
         world.app.sessions.add(caller, "s" * 100_000, "p", "t", "r")
     (entry,) = trail_of(world)

@@ -10,7 +10,7 @@ from minutebook.features.governance.governed import GovernedMemories
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
 from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.caller import Call, Caller, with_call
 from minutebook.record.origin import Origin
 from minutebook.record.records import MemoryType, Role
 from minutebook.record.writing.drafts import Draft
@@ -81,7 +81,7 @@ def test_what_orders_nothing_is_said_without_a_word(world: World) -> None:
 
 
 def test_governed_reads_say_it_too(world: World) -> None:
-    caller = in_call(Caller(name="ana", role=Role.HUMAN), notes={})
+    caller = with_call(Caller(name="ana", role=Role.HUMAN), notes={})
     (found, *_) = world.app.get(GovernedMemories).search(caller, "tea", None, 2)
     world.app.get(GovernedMemories).read(caller, found.memory.id)
     facts: Any = caller.call.notes["provenance"].facts["records"]

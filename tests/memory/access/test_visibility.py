@@ -179,6 +179,7 @@ OF_EDGES: dict[str, Method] = {
 }
 OF_MEMORIES: dict[str, Callable[[View], set[str]]] = {
     "match": lambda view: {each.id for each in view.match(Memory, TextQuery(("bread",)), 99)},
+    "holding_words": lambda view: view.holding_words(Memory, [["bread"]])[0],
     "nearest": lambda view: {
         each.id for each in view.nearest(Memory, SPACES[0], unit(1, 0, 0, 0), 99, also=IDS)
     },

@@ -10,7 +10,7 @@ import pytest
 
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.memory.journal.sessions import LONGEST_TURN
-from minutebook.record.caller import Call, Caller, in_call
+from minutebook.record.caller import Call, Caller, with_call
 from minutebook.record.errors import Forbidden, InvalidInput, ScopeViolation
 from minutebook.record.origin import Origin
 from minutebook.record.records import SYSTEM_ORGANIZATION, Kind, Memory, MemoryType, Role, Turn
@@ -239,7 +239,7 @@ def captured(
 def noted(world: World, client: str = "claude-code", **said: object) -> Memory:
     """Store a memory over the connection of a client, which has a session of its own."""
     origin = Origin(client=client, version="2", contract="knowledge", session="connection-7")
-    caller = in_call(world.by(**said).caller, origin=origin)
+    caller = with_call(world.by(**said).caller, origin=origin)
     return world.app.memories.store(caller, Draft(content="Tea at four", type=MemoryType.FACT))
 
 

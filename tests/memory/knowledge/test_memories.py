@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import (
     Conflict,
     Forbidden,
@@ -244,10 +244,10 @@ def test_every_text_that_was_is_kept_with_who_when_and_by_which_request(world: W
     ana = world.by(name="ana", request="r1")
     memory = ana.app.memories.store(ana.caller, draft("one", title="T"))
     world.clock.turn()
-    ben = in_call(replace(world.caller, name="ben"), request="r2")
+    ben = with_call(replace(world.caller, name="ben"), request="r2")
     world.app.memories.update(ben, memory.id, {"content": "two"})
     world.app.memories.update(ben, memory.id, {"importance": 9.0})
-    world.app.memories.update(in_call(ben, request="r3"), memory.id, {"title": None})
+    world.app.memories.update(with_call(ben, request="r3"), memory.id, {"title": None})
     assert texts(world, memory) == [
         (1, "one", "ana", "r1"),
         (2, "two", "ben", "r2"),

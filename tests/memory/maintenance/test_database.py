@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from minutebook.memory.maintenance.database import HealthStatus
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Forbidden, StoreClosed
 from minutebook.record.records import Kind, Memory, Role, Turn
 from tests.world import Opener, World, everything, failed, loading, wait_until
@@ -15,7 +15,7 @@ from tests.world import Opener, World, everything, failed, loading, wait_until
 
 def connected(world: World, session: str) -> Caller:
     world.app.database.acquire(session)
-    return in_call(world.caller, session=session)
+    return with_call(world.caller, session=session)
 
 
 def count(world: World) -> int:

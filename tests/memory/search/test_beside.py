@@ -6,7 +6,7 @@ import pytest
 
 from minutebook.memory.search import signals
 from minutebook.model import Embedding
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.origin import Origin
 from tests.world import Opener, World
 
@@ -22,7 +22,7 @@ def few_compared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def in_session(world: World, session: str) -> World:
     origin = Origin(client="c", version="1", contract="knowledge", session=session)
-    return replace(world, caller=in_call(replace(world.caller), origin=origin))
+    return replace(world, caller=with_call(replace(world.caller), origin=origin))
 
 
 @pytest.mark.usefixtures("few_compared")

@@ -6,7 +6,7 @@ import pytest
 
 from minutebook.model import Embedding
 from minutebook.record.caller import Note
-from minutebook.serve.contracts.answers import Answer, texts_of
+from minutebook.serve.contracts.answers import Answer, readable_parts
 from tests.features.catalog.contract.cataloged import facts_of, found, write
 from tests.features.journal.contract import journaled
 from tests.world import Opener, World
@@ -60,7 +60,7 @@ def test_a_stranger_gets_the_nearest_and_the_doubt_beside_them(world: World, too
         world.remember(text)
     for query in FAR:
         answer = asked(world, tool, query)
-        first, *others = texts_of(answer)
+        first, *others = readable_parts(answer)
         assert len(json.loads(first)["results"]) == 10
         assert others[0] == DOUBT, query
     for query in ANSWERED:
@@ -72,11 +72,11 @@ def test_a_stranger_gets_the_nearest_and_the_doubt_beside_them(world: World, too
 def test_in_lines_the_doubt_is_the_first_line_and_three_hits_follow(world: World) -> None:
     for text in NOTES:
         world.remember(text)
-    (doubtful,) = texts_of(asked(world, "recall", FAR[0], in_lines=True))
+    (doubtful,) = readable_parts(asked(world, "recall", FAR[0], in_lines=True))
     first, *hits = doubtful.splitlines()
     assert first == DOUBT
     assert len(hits) == 3
-    certain = texts_of(asked(world, "recall", ANSWERED[0], in_lines=True))[0].splitlines()
+    certain = readable_parts(asked(world, "recall", ANSWERED[0], in_lines=True))[0].splitlines()
     assert len(certain) == 10
     assert certain[0].startswith(f"- {NOTES[0]}")
 
@@ -131,8 +131,8 @@ def test_the_catalog_gives_the_three_nearest_of_what_does_not_match(world: World
             answer = facts.contract.call(
                 facts.app, facts.by(request=query).caller, tool, {"query": query}
             )
-            assert len(json.loads(texts_of(answer)[0])) == 3
-            assert texts_of(answer)[1] == DOUBT
+            assert len(json.loads(readable_parts(answer)[0])) == 3
+            assert readable_parts(answer)[1] == DOUBT
     for query in ANSWERED:
         assert found(facts, query), query
 
@@ -144,7 +144,10 @@ def test_a_threshold_that_is_given_holds(world: World) -> None:
     answer = facts.contract.call(
         facts.app, facts.caller, "memory-vector-search", {"query": FAR[0], "threshold": 0.5}
     )
-    assert texts_of(answer) == ["[]", f"Nothing was found. Looked through: memories {len(NOTES)}."]
+    assert readable_parts(answer) == [
+        "[]",
+        f"Nothing was found. Looked through: memories {len(NOTES)}.",
+    ]
 
 
 def test_turns_are_given_up_to_the_limit(world: World) -> None:
@@ -160,20 +163,20 @@ def test_what_another_may_see_is_not_counted(world: World) -> None:
     world.remember(NOTES[0])
     answer = asked(world.by(organization="other"), "search", FAR[0])
     assert answer.notes["relevance"].facts == {"looked_through": {}}
-    assert texts_of(answer)[1] == "Nothing was found. There is nothing to look through."
+    assert readable_parts(answer)[1] == "Nothing was found. There is nothing to look through."
 
 
 def test_notes_stand_behind_the_answer_but_for_those_that_are_lines_of_it() -> None:
     notes = {"a": Note({}, "after"), "b": Note({}, "a line of it", leads=True), "c": Note({}, "")}
-    assert texts_of(Answer("[]", None, None, notes)) == ["[]", "after", "a line of it"]
-    assert texts_of(Answer("lines", None, None, notes, in_lines=True)) == ["lines", "after"]
+    assert readable_parts(Answer("[]", None, None, notes)) == ["[]", "after", "a line of it"]
+    assert readable_parts(Answer("lines", None, None, notes, in_lines=True)) == ["lines", "after"]
 
 
 def test_words_that_no_memory_has_find_nothing_and_say_so(world: World) -> None:
     for text in NOTES:
         world.remember(text)
     answer = asked(world, "search_text", "zebra")
-    assert texts_of(answer) == [
+    assert readable_parts(answer) == [
         json.dumps({"results": [], "count": 0, "query": "zebra"}),
         f"No text here has one of these words. Looked through: memories {len(NOTES)}.",
     ]

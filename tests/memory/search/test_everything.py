@@ -8,7 +8,7 @@ from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.memory.search.combined import Ranking
 from minutebook.memory.search.recall import WEIGHTS, Selection
 from minutebook.model.service import Embedding
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.filters import MemoryQuery
 from minutebook.record.origin import Origin
 from minutebook.record.records import Kind, MemoryType
@@ -73,7 +73,7 @@ def test_a_model_is_told_that_perhaps_no_hit_is_about_the_question(world: World)
     say(world, "s1", "What about make?", "Run make seed before the integration tests.")
 
     def noted(query: str) -> list[str]:
-        caller = in_call(AGENT, notes={}, in_lines=True)
+        caller = with_call(AGENT, notes={}, in_lines=True)
         # A hook asks twice in one call.
         for _ in range(2):
             assert world.app.combined.recall(caller, query, 5, WEIGHTS, TEXTS).results
@@ -152,7 +152,7 @@ def test_what_came_later_is_not_given_as_of_a_moment(world: World) -> None:
     world.remember("The cranes unload tin.")
     say(world, "s2", "What do the cranes unload?", "Tin, since today.")
     world.app.get(DecisionActs).record(AGENT, draft("cranes", "Cranes unload tin"))
-    caller = in_call(AGENT, notes={})
+    caller = with_call(AGENT, notes={})
     found = world.app.combined.recall(
         caller, "a recipe for tomato soup", 10, WEIGHTS, TEXTS, selection=Selection(at=then)
     )
@@ -216,7 +216,7 @@ def test_no_neighbour_is_told_where_there_is_no_room(world: World) -> None:
 
 
 def test_a_note_does_not_lift_others_of_its_session(world: World) -> None:
-    caller = in_call(AGENT, session="s", origin=Origin(client="a program", session="s"))
+    caller = with_call(AGENT, session="s", origin=Origin(client="a program", session="s"))
     for text in (
         "Pigeons carry letters from the mayor to the lighthouse.",
         "Invoices for Vienna are due on the fifteenth of April.",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minutebook.record.errors import InvalidInput
 from minutebook.record.records import Role
-from minutebook.serve.contracts.answers import Answer, texts_of
+from minutebook.serve.contracts.answers import Answer, readable_parts
 from tests.examples import examples
 from tests.features.governance.contract.governed import told
 from tests.features.journal.contract.journaled import told as journal_told
@@ -169,7 +169,7 @@ def test_what_was_left_out_is_named_with_what_may_be_meant(world: World) -> None
     answer = world.contract.call(
         world.app, world.caller, "recall", {"query": "tea", "limits": 1, "task_progress": "- [x]"}
     )
-    first, *others = texts_of(answer)
+    first, *others = readable_parts(answer)
     assert json.loads(first)["query"] == "tea"
     assert others[-1] == (
         "Left out, since this tool has no such argument: limits (not limit?), task_progress."

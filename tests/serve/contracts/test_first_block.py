@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from minutebook.model import Embedding
-from minutebook.record.caller import in_call
-from minutebook.serve.contracts.answers import Answer, texts_of
+from minutebook.record.caller import with_call
+from minutebook.serve.contracts.answers import Answer, readable_parts
 from minutebook.serve.contracts.contract import Contract, Tool
 from tests.serve.contracts.requirements import requirement
 from tests.serve.contracts.wrong import OPENED, valid
@@ -44,7 +44,7 @@ def filled(world: World) -> World:
 
 
 def call(world: World, contract: str, tool: str, arguments: Mapping[str, Any]) -> Answer:
-    caller = in_call(world.caller, notes={})
+    caller = with_call(world.caller, notes={})
     answer = OPENED[contract].call(world.app, caller, tool, arguments)
     if tool == "stop_database" and answer.error is None:
         world.app.database.start(world.caller)
@@ -54,9 +54,9 @@ def call(world: World, contract: str, tool: str, arguments: Mapping[str, Any]) -
 def check_first_block(contract: str, tool: Tool, answer: Answer) -> None:
     """See that the first text is what the contract shows: its object by the published schema, a list, or a sentence."""
     if answer.error is not None:
-        assert texts_of(answer) == [answer.error.text]
+        assert readable_parts(answer) == [answer.error.text]
         return
-    first = texts_of(answer)[0]
+    first = readable_parts(answer)[0]
     if answer.content is not None:
         assert json.loads(first) == answer.content
         if (schema := tool.promise.get("outputSchema")) is not None:
@@ -111,5 +111,5 @@ def test_a_note_under_any_name_stays_out_of_the_first_block(world: World) -> Non
     contract: Contract = world.contract
     for tool in ("recall", "search_text", "list_memories"):
         arguments = {"query": "zebra"} if tool != "list_memories" else {}
-        answer = contract.call(world.app, in_call(world.caller, notes={}), tool, arguments)
-        assert json.loads(texts_of(answer)[0]) == answer.content
+        answer = contract.call(world.app, with_call(world.caller, notes={}), tool, arguments)
+        assert json.loads(readable_parts(answer)[0]) == answer.content

@@ -8,7 +8,7 @@ from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
 from minutebook.features.ledger.decisions import DecisionActs
-from minutebook.record.caller import FolderScope, anywhere
+from minutebook.record.caller import FolderScope, without_folder_scope
 from tests.world import World
 
 API, WEB = FolderScope("acme/api"), FolderScope("acme/web")
@@ -89,7 +89,7 @@ def test_a_decision_belongs_to_the_project_and_is_superseded_from_anywhere(
 ) -> None:
     act = {"target": "database", "title": "Use SQLite", "rationale": "It is one file and enough."}
     made = api.speaking(ledger()).call("record_decision", **act)["decision_id"]
-    decision = world.app.get(DecisionActs).read(anywhere(api.caller), made)
+    decision = world.app.get(DecisionActs).read(without_folder_scope(api.caller), made)
     assert decision.repository == "acme/api"
     other = web.speaking(ledger()).call("record_decision", **act)["decision_id"]
     found = api.speaking(ledger()).call("search_decisions", query="database")["results"]

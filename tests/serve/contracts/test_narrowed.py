@@ -3,7 +3,7 @@
 import pytest
 
 from minutebook.record.errors import InvalidInput
-from minutebook.serve.contracts.announced import has_skill, safe
+from minutebook.serve.contracts.announced import has_skill, safe_name
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.contracts.registry import CONTRACTS, opened
 
@@ -18,7 +18,7 @@ def test_read_only_leaves_what_reads_and_offers_nothing_else(name: str) -> None:
     assert left.listed == [each for each in whole.listed if reads(whole, each)]
     assert 0 < len(left.listed) < len(whole.listed)
     for tool in whole.listed:
-        assert left.offers(tool) == left.offers(safe(tool)) == reads(whole, tool)
+        assert left.offers(tool) == left.offers(safe_name(tool)) == reads(whole, tool)
     instructions = left.promise["info"]["instructions"]
     assert instructions.startswith(whole.promise["info"]["instructions"])
     assert "read-only" in instructions

@@ -10,7 +10,7 @@ from _pytest.mark import ParameterSet
 
 from minutebook.ask.table import operation_named
 from minutebook.features.code.projects import Projects
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.record.ids import uuid_named, uuid_of
 from minutebook.record.records import Role
@@ -178,7 +178,7 @@ def called(population: Population, call: Call, arguments: dict[str, Any]) -> Ans
 
 def operated(population: Population, name: str, arguments: dict[str, Any]) -> Answer:
     """The answer to an operation, or the error that its caller may read."""
-    caller = in_call(BEARER, notes={})
+    caller = with_call(BEARER, notes={})
     try:
         told = operation_named(name).answer(population.world.app, caller, arguments)
     except MinutebookError as error:

@@ -14,7 +14,7 @@ def test_a_log_that_cannot_be_put_aside_is_emptied(tmp_path: Path) -> None:
     try:
         process._open_log(tmp_path)
         os.write(2, b"x" * (process.LOG_SIZE + 1))
-        process._bound_log(tmp_path)
+        process._limit_log(tmp_path)
         os.write(2, b"and on\n")
     finally:
         for number, copy in zip((1, 2), kept, strict=True):

@@ -11,13 +11,13 @@ from mcp_types import Implementation
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.origin import Origin
 from minutebook.record.records import CLASSES, Kind
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.contracts.knowledge import knowledge
 from minutebook.serve.dispatch import Dispatcher
-from minutebook.serve.protocol.provenance import agent_of
+from minutebook.serve.protocol.provenance import client_of_header
 from minutebook.serve.protocol.server import build_server
 from tests.world import World, everything
 
@@ -30,7 +30,7 @@ async def talk(
     world: World, contract: Contract, client: Implementation, mode: Any, *calls: Any
 ) -> list[Any]:
     """Call tools as a client of a connection in which `session` is the session."""
-    caller = in_call(world.caller, session="session_1")
+    caller = with_call(world.caller, session="session_1")
     server = build_server([contract], Dispatcher(lambda: world.app, lambda context: caller))
     told = []
     async with Client(server, client_info=client, mode=mode) as speaking:
@@ -153,4 +153,4 @@ def test_no_permission_depends_on_which_program_asks(world: World) -> None:
 def test_the_first_product_of_a_user_agent_is_the_client(
     header: str | None, client: str, version: str
 ) -> None:
-    assert agent_of(header) == Origin(client=client, version=version)
+    assert client_of_header(header) == Origin(client=client, version=version)

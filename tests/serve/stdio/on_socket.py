@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.config import settings_with
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.knowledge import knowledge
 from minutebook.serve.dispatch import new_session
@@ -55,7 +55,7 @@ class SocketClient:
 def connected(opening: AppLoader) -> Iterator[SocketClient]:
     """Serve the knowledge contract to a client, which leaves at the end."""
     near, far = socket.socketpair()
-    caller = in_call(SETTINGS.caller(), session=new_session())
+    caller = with_call(SETTINGS.caller(), session=new_session())
     served = connection_server(SETTINGS, [knowledge()], opening, caller)
     thread = threading.Thread(target=serve_on, args=(far, served, opening.start))
     thread.start()

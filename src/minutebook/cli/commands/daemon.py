@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _PROMPT = 1.0
-"""Seconds in which a daemon that is well says how it is."""
+"""Seconds in which a healthy daemon answers with its status."""
 
 
 @click.group(cls=Commands, short_help="See to the process that stdio clients share.")
@@ -39,20 +39,20 @@ _every = click.option(
 def status(options: dict[str, str], is_for_all: bool, as_json: bool) -> None:  # noqa: FBT001
     """Tell which daemons serve the store, for how many clients, and when they end."""
     answers = [answer for _, answer in _daemons(options, is_for_all=is_for_all)]
-    lines = [_described(answer, names_home=is_for_all) for answer in answers]
+    lines = [_status_line(answer, names_home=is_for_all) for answer in answers]
     say(answers, lines or _none(is_for_all=is_for_all), as_json)
 
 
-def _described(answer: dict[str, Any], *, names_home: bool) -> str:
-    ends = f"{answer['clients']} clients"
+def _status_line(answer: dict[str, Any], *, names_home: bool) -> str:
+    clients = f"{answer['clients']} clients"
     if not answer["clients"]:
-        ends = (
+        clients = (
             f"without clients for {answer['idle_seconds']} s, ends in {answer['ends_in_seconds']} s "
             "unless one comes"
         )
     home = f", {answer['home']}" if names_home else ""
     return (
-        f"process {answer['pid']}: version {answer['version']}, for {answer['seconds']} s, {ends}, "
+        f"process {answer['pid']}: version {answer['version']}, for {answer['seconds']} s, {clients}, "
         f"model {answer['model']}{home}"
     )
 
@@ -87,13 +87,13 @@ def restart(options: dict[str, str]) -> dict[str, object]:
 
 
 def _stop(options: dict[str, str], *, is_for_all: bool) -> list[int]:
-    """Stop the daemons; return the ids of their processes. All are tried before one that does not end is named."""
+    """Stop the daemons; return their process ids. Raises ClickException, after all were tried, if one does not end."""
     from minutebook.serve.daemon import client
 
     daemons = _daemons(options, is_for_all=is_for_all)
-    left = [answer for address, answer in daemons if not client.stop(address)]
-    if left:
-        pids = ", ".join(str(answer["pid"]) for answer in left)
+    running = [answer for address, answer in daemons if not client.stop(address)]
+    if running:
+        pids = ", ".join(str(answer["pid"]) for answer in running)
         raise click.ClickException(f"process {pids} does not end; end it with: kill {pids}")
     return [answer["pid"] for _, answer in daemons]
 
@@ -101,9 +101,9 @@ def _stop(options: dict[str, str], *, is_for_all: bool) -> list[int]:
 def _daemons(
     options: dict[str, str], *, is_for_all: bool
 ) -> "list[tuple[DaemonAddress, dict[str, Any]]]":
-    """Find all daemons of the store, whatever their other settings, and their descriptions of themselves.
+    """Return address and status of each daemon of the store, or with `is_for_all` of all stores of this user.
 
-    With `is_for_all`, those of this user's other stores too. Names on stderr those that say nothing.
+    Daemons that do not answer are named on stderr.
     """
     from minutebook.serve.daemon import client
     from minutebook.serve.daemon.rendezvous import all_of_this_user
@@ -117,7 +117,7 @@ def _daemons(
             silent.append(one.socket.path)
         if answer is not None and (is_for_all or answer["home"] == home):
             found.append((one, answer))
-    # Which store a daemon serves that says nothing, nobody knows: perhaps this one.
+    # A daemon that does not answer may serve any store, also this one.
     if is_for_all or not found:
         for path in silent:
             warn(
@@ -127,7 +127,7 @@ def _daemons(
 
 
 def daemons_of(settings: "Settings") -> "list[tuple[DaemonAddress, dict[str, Any]]]":
-    """Find the daemons of a store that answer at once, and their descriptions of themselves."""
+    """Return address and status of each daemon of a store that answers at once."""
     from minutebook.serve.daemon import client
     from minutebook.serve.daemon.rendezvous import all_of_this_user
 

@@ -28,8 +28,8 @@ def mark(options: dict[str, str], id: str, stand: str, reason: str) -> Memory:
     if (stand == memories.Stand.DEPRECATE) is not bool(reason.strip()):
         raise InvalidInput("--reason", "is needed to deprecate a memory, and for nothing else")
     with opened(options) as api:
-        named = memories.Stand(stand)
-        memory = api.run(memories.set_standing, memory_id(api, id), named, reason)
+        status = memories.Stand(stand)
+        memory = api.run(memories.set_standing, memory_id(api, id), status, reason)
     echo(f"{both_ids(memory)} is {memory.status} now.")
     return memory
 

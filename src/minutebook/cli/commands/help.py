@@ -14,20 +14,21 @@ from minutebook.record.errors import InvalidInput
 @click.pass_context
 def help_(context: click.Context, command: tuple[str, ...]) -> None:
     """Show the help of COMMAND, or list all commands with `all`."""
-    at = context.find_root()
+    current = context.find_root()
     if command == ("all",):
-        at.meta[EVERY_COMMAND] = True
+        current.meta[EVERY_COMMAND] = True
         command = ()
     for name in command:
-        found = at.command.get_command(at, name) if isinstance(at.command, click.Group) else None
+        group = current.command
+        found = group.get_command(current, name) if isinstance(group, click.Group) else None
         if found is None:
             raise InvalidInput(
                 "COMMAND",
                 "must name a command (got {name!r}); `minutebook help all` lists them",
                 name=name,
             )
-        at = click.Context(found, at, name)
-    echo(body(at.get_help()))
+        current = click.Context(found, current, name)
+    echo(body(current.get_help()))
 
 
 COMMANDS = (help_,)

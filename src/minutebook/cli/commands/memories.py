@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.ask import memories
-from minutebook.ask.memories import Hit, Shown
+from minutebook.ask.memories import Hit, ShownMemory
 from minutebook.ask.table import operation_to_show
 from minutebook.cli.added_options import added_options
-from minutebook.cli.filters import memory_filters, time_given
+from minutebook.cli.filters import memory_filters, parsed_time
 from minutebook.cli.ids import any_id, memory_id
 from minutebook.cli.keyboard import confirm, edited
 from minutebook.cli.opening import opened, opened_or_made, scope_here
@@ -22,21 +22,20 @@ from minutebook.cli.terminal import (
     headline,
     identity,
     one_of,
-    text_given,
+    read_text,
     through,
 )
-from minutebook.memory.access.provenance import written
 from minutebook.record.caller import FolderScope
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.filters import MemoryQuery
 from minutebook.record.ids import ledger_id_of
-from minutebook.record.origin import Origin, by_whom
+from minutebook.record.origin import Origin, byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import Memory, MemoryType, Record, ScopeLevel, Version
 from minutebook.text.fusion import Share
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _FIELD = 15
 """Columns that the name of a field takes."""
@@ -100,11 +99,11 @@ def remember(
 
     It belongs to the project of this folder if scope_from_folder is on; see `minutebook where`.
     """
-    content = text_given(text)
+    content = read_text(text)
     type = one_of(MemoryType, "--type", memory_type)
-    metadata = _metadata_given(tags, pairs) | dict(more or {})
-    begins = time_given("--valid-from", valid_from)
-    ends = time_given("--valid-until", valid_until, ahead=True)
+    metadata = _parsed_metadata(tags, pairs) | dict(more or {})
+    begins = parsed_time("--valid-from", valid_from)
+    ends = parsed_time("--valid-until", valid_until, ahead=True)
     with opened_or_made(options) as api:
         memory = api.run(
             memories.remember,
@@ -115,7 +114,7 @@ def remember(
             metadata=metadata,
             valid_from=begins,
             valid_until=ends,
-            links=_links_given(api, links),
+            links=_parsed_links(api, links),
             supersedes=[memory_id(api, id) for id in supersedes],
             folder=None if everywhere or system else scope_here(options),
             scope=ScopeLevel.SYSTEM if system else None,
@@ -123,14 +122,14 @@ def remember(
         say({"id": memory.id, "uuid": memory.uuid}, memory.id, as_json)
 
 
-def _links_given(api: "Operating", links: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the memories and types that links are to have, from ID[:TYPE]."""
-    named = [each.partition(":") for each in links]
-    return [(memory_id(api, id), type) for id, _, type in named]
+def _parsed_links(api: "StoreConnection", links: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the id of the memory and the type of each link, from ID[:TYPE]."""
+    parts = [each.partition(":") for each in links]
+    return [(memory_id(api, id), type) for id, _, type in parts]
 
 
-def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, object]:
-    """Return metadata from KEY=VALUE pairs, values kept as text, and from tags.
+def _parsed_metadata(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, object]:
+    """Return metadata from tags and KEY=VALUE pairs; values stay texts.
 
     Raises InvalidInput if a pair has no `=` or no key.
     """
@@ -161,15 +160,15 @@ def edit(options: dict[str, str], ids: tuple[str, ...], to: str | None) -> Memor
             raise InvalidInput("ID", "must be one, unless --to moves several")
         return _edit(options, ids[0])
     with opened(options) as api:
-        named = [memory_id(api, id) for id in dict.fromkeys(ids)]
-        moved = api.run(memories.move_memories, named, to.strip() or None)
-    where = moved[0].repository or "no project"
-    echo(f"Moved {count_of(len(moved), 'memory', 'memories')} to {where}.")
+        moving = [memory_id(api, id) for id in dict.fromkeys(ids)]
+        moved = api.run(memories.move_memories, moving, to.strip() or None)
+    project = moved[0].repository or "no project"
+    echo(f"Moved {count_of(len(moved), 'memory', 'memories')} to {project}.")
     return moved
 
 
 def _edit(options: dict[str, str], id: str) -> Memory:
-    """Have the person change a memory's text in the editor."""
+    """Let the person change a memory's text in the editor, and store it."""
     with opened(options) as api:
         memory = api.run(memories.read_memory, memory_id(api, id))
     # The store is closed meanwhile, as an editor may stay open for long.
@@ -245,7 +244,7 @@ def search(
     """
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
-    moment = time_given("--at", at)
+    moment = parsed_time("--at", at)
     with opened(options) as api:
         found = api.run(memories.search, query, limit, moment, where, folder)
     if as_json:
@@ -253,23 +252,23 @@ def search(
         return
     for number, each in enumerate(found, 1):
         echo(headline(f"{number:>2}", each.record))
-        echo(style(f"    {_weighed(each)}", dim=True))
+        echo(style(f"    {_remarks(each)}", dim=True))
         for share in each.shares if explain else ():
-            echo(style(f"        {_explained(share, each.details)}", dim=True))
+            echo(style(f"        {_signal_line(share, each.details)}", dim=True))
 
 
-def _weighed(found: Hit) -> str:
-    """Say the time and author of a hit, its possible revision, and the notes of features."""
-    known = written(found.record)
-    parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
+def _remarks(found: Hit) -> str:
+    """Return the date and author of a hit, its possible revision, and the notes of features."""
+    origin = found.written
+    parts = [] if origin is None else [f"{origin.at:%Y-%m-%d}", origin.by, origin.status]
     if found.revised_by is not None:
         parts.append(f"perhaps revised by {found.revised_by} on {found.revised_at:%Y-%m-%d}")
     parts += [f"{name}: {note}" for name, note in found.notes.items()]
     return ", ".join(filter(None, parts))
 
 
-def _explained(share: Share, details: Mapping[str, float]) -> str:
-    """Say how strong a signal is, its part of the score, and the measurements."""
+def _signal_line(share: Share, details: Mapping[str, float]) -> str:
+    """Return the line of a signal: its strength, its share of the score, its rank, and its measurements."""
     rank = "not found" if share.rank is None else f"rank {share.rank}"
     adds = f"{share.normalised:.3f} × {share.weight:.2f} = {share.normalised * share.weight:.3f}"
     measured = {"lexical": {"BM25": share.raw}, "vector": details}.get(share.signal, {})
@@ -297,7 +296,7 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
             return
         if number is not None:
             version = api.run(memories.read_version, id, number)
-            say(version, _version_text(version), as_json)
+            say(version, _version_lines(version), as_json)
             return
         shown = api.run(memories.show, id)
     if as_json:
@@ -313,7 +312,7 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
         _print_memory(shown)
 
 
-def _print_memory(shown: "Shown") -> None:
+def _print_memory(shown: ShownMemory) -> None:
     """Print a memory's fields, then its earlier versions, its links and its audit entries."""
     echo(*_field_lines(shown.memory))
     if shown.turn is not None:
@@ -322,27 +321,27 @@ def _print_memory(shown: "Shown") -> None:
         echo(_field_line(name, note))
     if len(shown.versions) > 1:
         latest = shown.versions[-1]
-        echo(_field_line("changed by", _who_changed(latest)))
+        echo(_field_line("changed by", _changed_by(latest)))
     for version in shown.versions[:-1]:
-        echo("", *_version_text(version))
+        echo("", *_version_lines(version))
     if shown.links:
         echo("", "links")
     for link in shown.links:
-        way = "→" if link.edge.source == shown.memory.id else "←"
-        echo(headline(f"  {way} {link.edge.type}", link.memory))
+        arrow = "→" if link.edge.source == shown.memory.id else "←"
+        echo(headline(f"  {arrow} {link.edge.type}", link.memory))
     echo("", "audit")
     for entry in shown.entries:
         echo(f"  {entry_line(entry)}")
 
 
-def _who_changed(version: Version) -> str:
-    return f"{by_whom(version.changed_by, version.origin)}{through(version.origin)}"
+def _changed_by(version: Version) -> str:
+    return f"{byline(version.changed_by, version.origin)}{through(version.origin)}"
 
 
 def _field_lines(record: Record) -> Iterator[str]:
     for name, value in fields_of(record).items():
         if name == "author":
-            yield _field_line(name, by_whom(str(value), getattr(record, "origin", None)))
+            yield _field_line(name, byline(str(value), getattr(record, "origin", None)))
         elif value not in (None, {}, ()):
             yield _field_line(name, value)
 
@@ -360,9 +359,9 @@ def _field_line(name: str, value: object) -> str:
     return f"{style(f'{name:<{_FIELD}}', bold=True)} {body(text, ' ' * (_FIELD + 1))}"
 
 
-def _version_text(version: Version) -> Iterator[str]:
+def _version_lines(version: Version) -> Iterator[str]:
     when = f"{version.changed_at:%Y-%m-%d %H:%M:%S}"
-    yield f"version {version.number}, {when} by {_who_changed(version)}"
+    yield f"version {version.number}, {when} by {_changed_by(version)}"
     if version.title is not None:
         yield f"  {version.title}"
     yield f"  {body(version.content, '  ')}"
@@ -401,9 +400,9 @@ def list_(
     lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
-        who = f"  by {by_whom(memory.author, memory.origin)}{through(memory.origin)}"
+        author = f"  by {byline(memory.author, memory.origin)}{through(memory.origin)}"
         line = headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended
-        lines.append(line + style(who, dim=True))
+        lines.append(line + style(author, dim=True))
     lines.append(style(f"{len(page.memories)} of {page.total}", dim=True))
     say(page, lines, as_json)
 
@@ -413,9 +412,10 @@ def _list_alike(options: dict[str, str], limit: int, offset: int, *, as_json: bo
     with opened(options) as api:
         groups = api.run(memories.duplicates)
     shown = groups[offset : offset + limit]
-    named = ([headline(f"{each.valid_from:%Y-%m-%d}", each) for each in group] for group in shown)
-    count = style(f"{len(shown)} of {count_of(len(groups), 'group')}", dim=True)
-    lines = [*(line for group in named for line in (*group, "")), count]
+    lines = []
+    for group in shown:
+        lines += [*(headline(f"{each.valid_from:%Y-%m-%d}", each) for each in group), ""]
+    lines.append(style(f"{len(shown)} of {count_of(len(groups), 'group')}", dim=True))
     none = "No two memories are alike."
     say(shown, lines if groups else none, as_json)
 

@@ -1,4 +1,4 @@
-"""Serve, connect clients, and show the served contracts and the settings."""
+"""Serve contracts over stdio, and print them."""
 
 import click
 
@@ -46,11 +46,11 @@ def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
 @added_options("export-schema")
 def export_schema(options: dict[str, str], contract: str, format: str) -> None:
     """Print a CONTRACT's tools, schemas and errors as one document."""
-    from minutebook.serve.contracts.answers import written
+    from minutebook.serve.contracts.answers import serialized
     from minutebook.serve.contracts.registry import opened
 
     (chosen,) = opened([contract])
-    text = chosen.exported() if format == "json" else written(chosen.schema(), format)
+    text = chosen.exported() if format == "json" else serialized(chosen.schema(), format)
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
     say_exactly(text.encode())
 

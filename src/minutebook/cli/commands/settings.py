@@ -16,13 +16,13 @@ from minutebook.config import (
     all_settings,
     check_setting,
     environment,
+    explicit,
     load,
-    stated,
     variable_of,
 )
 from minutebook.config.settings import hidden_settings
 from minutebook.record.errors import InvalidInput, StoreError
-from minutebook.record.reason import cause_of, of_system
+from minutebook.record.reason import cause_of, os_error_reason
 from minutebook.serve.invocation import FILE, PREFIX
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def settings(
     """Show the settings that are set, with where each is set, then those that most people set; --all shows every one."""
     if context.invoked_subcommand is not None:
         return
-    found = stated(options)
+    found = explicit(options)
     values = asdict(load(options))
     if as_json:
         shape = {
@@ -62,9 +62,9 @@ def settings(
     echo(style("Set here", bold=True))
     echo(*(line for name in lines if name in found for line in lines[name]))
     echo("", style("As by default", bold=True))
-    left = [name for name in lines if name not in found and (shows_all or name in _COMMON)]
-    echo(*(line for name in left for line in lines[name]))
-    more = len(lines.keys() - found) - len(left)
+    others = [name for name in lines if name not in found and (shows_all or name in _COMMON)]
+    echo(*(line for name in others for line in lines[name]))
+    more = len(lines.keys() - found) - len(others)
     echo(
         "",
         *([f"`minutebook settings --all` shows {more} more."] if more else []),
@@ -96,7 +96,7 @@ def set_(options: dict[str, str], name: str, value: str) -> dict[str, object]:
 
 
 def write_setting(options: dict[str, str], name: str, value: str) -> Path:
-    """Write a setting into config.toml and return its path; say so if a variable stands before it.
+    """Write a setting into config.toml, and return the file's path; warn if a variable overrides it.
 
     Raises InvalidInput if there is no such setting, or the value does not fit.
     """
@@ -107,7 +107,7 @@ def write_setting(options: dict[str, str], name: str, value: str) -> Path:
     document = _document(path)
     document[name] = _toml(checked)
     _write(path, tomlkit.dumps(document))
-    _warn_of_environment(name)
+    _warn_of_variable(name)
     return path
 
 
@@ -125,7 +125,7 @@ def unset(options: dict[str, str], name: str) -> dict[str, object]:
     del document[name]
     _write(path, tomlkit.dumps(document))
     echo(f"Took {name} out of {path}.")
-    _warn_of_environment(name)
+    _warn_of_variable(name)
     return {"name": name, "value": None, "path": path}
 
 
@@ -150,7 +150,7 @@ def _lines(name: str, value: object, origin: str) -> tuple[str, str]:
 
 
 def _file(options: dict[str, str]) -> Path:
-    # Not by `load`: a file that does not fit is what a person may be about to mend.
+    # Not by `load`, which refuses a file with errors: the person may be about to mend it.
     home = options.get("home") or environment().get(variable_of("home")) or Settings().home
     return Path(home).expanduser().absolute() / FILE
 
@@ -174,7 +174,7 @@ def _document(path: Path) -> "TOMLDocument":
 
 
 def _write(path: Path, text: str) -> None:
-    """Put a file in the place of another, whole; for its owner's eyes, as it may hold keys."""
+    """Replace a file atomically; only its owner can read it, since it may hold keys."""
     from minutebook.memory.maintenance.data_directory import make_home
     from minutebook.store.disk.atomic_file import replace_file
 
@@ -182,7 +182,7 @@ def _write(path: Path, text: str) -> None:
     try:
         replace_file(path, text.encode())
     except OSError as error:
-        raise StoreError(of_system(path, error)) from error
+        raise StoreError(os_error_reason(path, error)) from error
 
 
 def _toml(value: object) -> object:
@@ -197,7 +197,7 @@ def _toml(value: object) -> object:
             return value
 
 
-def _warn_of_environment(name: str) -> None:
+def _warn_of_variable(name: str) -> None:
     if environment().get(variable_of(name)):
         warn(f"{variable_of(name)} in the environment goes before it here.", fg="yellow")
 

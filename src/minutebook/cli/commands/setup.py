@@ -13,7 +13,7 @@ from minutebook.cli.keyboard import confirm
 from minutebook.cli.opening import is_begun, made_here, settings_of, start_daemon
 from minutebook.cli.printing import echo, style, warn
 from minutebook.cli.terminal import identity
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.serve.invocation import INTERRUPTED, Invocation, environment
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A step that `setup` offers: its subject, lines about it, a question, and the work that a yes has done.
+    """A step that `setup` offers: a subject, lines about it, a question, and the work that is done after a yes.
 
-    Without `work` there is nothing to decide: the lines say how it is.
+    Without `work` there is nothing to decide: the lines only inform.
     """
 
     subject: str
@@ -44,7 +44,7 @@ class Offer:
 
 
 class SetupRun:
-    """One run of `setup`: its options, whether it only looks, and the store, which is opened once, when a step needs it."""
+    """One run of `setup`: its options, whether it `only_looks`, and the store, which is opened when a step first needs it."""
 
     def __init__(self, options: dict[str, str], *, only_looks: bool) -> None:
         self.options = options
@@ -56,7 +56,7 @@ class SetupRun:
         return settings_of(self.options)
 
     def is_begun(self) -> bool:
-        """Tell whether there is a store: a look must not begin one."""
+        """Tell whether there is a store; `store` would make one."""
         return is_begun(self.settings)
 
     @cached_property
@@ -67,7 +67,10 @@ class SetupRun:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A feature's steps, and those that take it away again: when they are offered; each is made once the one before it was decided."""
+    """The steps of a feature at a stage: `offers` those of the setup, `removals` those that undo it.
+
+    Both are iterated lazily: a step is made after the one before it was decided.
+    """
 
     stage: Stage
     offers: Callable[[SetupRun], Iterable[Offer]]
@@ -86,14 +89,14 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool, remove: bool) -> No
     --remove each client's files are again as they were; what was remembered stays.
     """
     run = SetupRun(options, only_looks=dry_run)
-    seen, taken = set[Stage](), 0
-    for steps in sorted(loaded("setup"), key=lambda steps: steps.stage):
+    stages, taken = set[Stage](), 0
+    for steps in sorted(entries_of("setup"), key=lambda steps: steps.stage):
         for step in (steps.removals if remove else steps.offers)(run):
-            seen.add(steps.stage)
+            stages.add(steps.stage)
             echo(style(step.subject, bold=True), *(f"  {line}" for line in step.lines))
             if step.work is None or dry_run:
                 continue
-            if yes or _is_wanted(step):
+            if yes or _is_accepted(step):
                 step.work()
                 taken += 1
     if dry_run:
@@ -104,13 +107,13 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool, remove: bool) -> No
             if taken
             else "Nothing was taken out."
         )
-    elif Stage.CLIENTS not in seen:
+    elif Stage.CLIENTS not in stages:
         echo(
             "No client that we know is on this machine. `minutebook install` lists them,",
             'or begin with `minutebook remember "…"`.',
         )
     elif taken:
-        # The first session would begin before a daemon that it starts itself: its hooks and tools would be late.
+        # If the first session had to start the daemon, its hooks and tools would be late.
         if Invocation(options, (), environment()).wants_daemon:
             start_daemon(options)
         echo(
@@ -119,7 +122,7 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool, remove: bool) -> No
         )
 
 
-def _is_wanted(step: Offer) -> bool:
+def _is_accepted(step: Offer) -> bool:
     try:
         return confirm(f"  {step.question}")
     except click.Abort:

@@ -1,4 +1,4 @@
-"""See the day: learned, told, waiting."""
+"""The report of a day: memories learned, answers to agents, open reviews."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from minutebook.ask.day import day
-from minutebook.cli.filters import time_given
+from minutebook.cli.filters import parsed_time
 from minutebook.cli.opening import opened, scope_here
 from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
@@ -17,7 +17,7 @@ WIDTH = 80
 """Characters of a line, at most."""
 
 MOST_LEARNED, MOST_OTHERS = 7, 2
-"""Lines of what was learned, and of each other topic, so that all fits on a screen."""
+"""Lines that are printed of the topic LEARNED, and of each other topic, so that all fits on a screen."""
 
 _FIRST_YEAR = 1970
 _EMPTY = {
@@ -54,13 +54,11 @@ def _span(date: str | None, since: str | None) -> DaySpan:
     if date is not None and since is not None:
         raise InvalidInput("--date", "must be left out with --since")
     if since is not None:
-        begin = time_given("--since", since)
-        assert begin is not None
-        return DaySpan(begin, now)
-    given = time_given("--date", date) or now
-    if given > now or given.year <= _FIRST_YEAR:
+        return DaySpan(parsed_time("--since", since) or now, now)
+    instant = parsed_time("--date", date) or now
+    if instant > now or instant.year <= _FIRST_YEAR:
         raise InvalidInput("--date", "must be a day that has begun")
-    begin = given.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    begin = instant.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     return DaySpan(begin.astimezone(UTC), (begin + timedelta(days=1)).astimezone(UTC))
 
 
@@ -71,26 +69,27 @@ def _lines(span: DaySpan, parts: Sequence[DayPart]) -> Iterator[str]:
         f"{since:%A, %Y-%m-%d}" if is_day else f"{since:%Y-%m-%d %H:%M} to {until:%H:%M}", bold=True
     )
     for part in parts:
-        yield f"{style(f'{part.topic.capitalize():<8}', bold=True)} {_said(part)}"
+        yield f"{style(f'{part.topic.capitalize():<8}', bold=True)} {_summary(part)}"
         if part.topic is DayTopic.LEARNED:
-            yield from _by_group(part)
+            yield from _group_lines(part)
         else:
             yield from map(_line, part.lines[:MOST_OTHERS])
-            yield from _rest(len(part.lines) - MOST_OTHERS)
+            yield from _more_line(len(part.lines) - MOST_OTHERS)
     yield f"{style('Pages   ', bold=True)} `minutebook ui`"
 
 
-def _said(part: DayPart) -> str:
+def _summary(part: DayPart) -> str:
+    """Return the counts of a part and its remedy, in a sentence each."""
     counts = ", ".join(part.counts) or ("" if part.lines else _EMPTY.get(part.topic, "nothing"))
     return ". ".join(filter(None, (counts, part.remedy)))
 
 
-def _by_group(part: DayPart) -> Iterator[str]:
-    """Yield the events by project and client: a heading and lines each, as far as there is room."""
+def _group_lines(part: DayPart) -> Iterator[str]:
+    """Yield the lines of a part by project and client, MOST_LEARNED in all, with a heading for each group."""
     groups = grouped(part.lines)
     room, shown = MOST_LEARNED, 0
     for number, group in enumerate(groups):
-        # Each group that follows is to have a line, too.
+        # One line is reserved for each group that follows.
         most = max(1, room - (len(groups) - number - 1))
         if not room:
             break
@@ -99,19 +98,15 @@ def _by_group(part: DayPart) -> Iterator[str]:
         yield from map(_line, group.lines[:most])
         shown += len(group.lines[:most])
         room -= len(group.lines[:most])
-    yield from _rest(len(part.lines) - shown)
+    yield from _more_line(len(part.lines) - shown)
 
 
 def _line(line: DayLine) -> str:
     when = f"{line.at.astimezone():%H:%M}" if line.at else " " * 5
-    return f"    {style(when, dim=True)}  {short(_flat(line.text), WIDTH - 11)}"
+    return f"    {style(when, dim=True)}  {short(' '.join(line.text.split()), WIDTH - 11)}"
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _rest(count: int) -> Iterable[str]:
+def _more_line(count: int) -> Iterable[str]:
     return [style(f"           and {count:,} more", dim=True)] if count > 0 else []
 
 

@@ -1,4 +1,4 @@
-"""See how the store and the model are, and mend them."""
+"""The state of the store and the model, and their repair."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -11,16 +11,16 @@ from minutebook.ask.upkeep import ModelState
 from minutebook.cli.opening import opened, opened_here, settings_of
 from minutebook.cli.printing import say, warn
 from minutebook.cli.terminal import as_json, identity
-from minutebook.config import Settings
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.errors import InvalidInput, StoreDamaged
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind
 
 if TYPE_CHECKING:
+    from minutebook.config import Settings
     from minutebook.memory.maintenance.doctor import Finding
 
-_SHOWN = {
+_PLURALS = {
     Kind.MEMORY: "memories",
     Kind.ENTITY: "entities",
     Kind.RELATION: "relations",
@@ -30,7 +30,7 @@ _SHOWN = {
     Kind.CHUNK: "chunks",
     Kind.COMMIT: "commits",
 }
-"""The kinds that are counted, by their plurals."""
+"""The kinds that are counted, with their plurals."""
 
 
 @click.command(short_help="Tell where the store is and what it holds.")
@@ -38,41 +38,39 @@ _SHOWN = {
 @as_json
 def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
-    settings = settings_of(options)
     with opened(options) as api:
-        found = api.run(operations.status, list(_SHOWN))
-        of_features = [lines_of(api, settings) for lines_of in loaded("status")]
+        found = api.run(operations.status, list(_PLURALS))
     shape: dict[str, object] = {
         "version": __version__,
-        "home": str(settings.home),
-        **({} if settings.store is None else {"store": found.place}),
+        "home": found.home,
+        **({"store": found.place} if found.is_on_server else {}),
         **({} if found.placement is None else {"placement": found.placement}),
-        **{_SHOWN[kind]: count for kind, count in found.held.items()},
+        **{_PLURALS[kind]: count for kind, count in found.held.items()},
         "policy": found.policy,
-        **_model_status(found.model, settings),
+        **_model_status(found.model, options),
         "to_analyse": found.to_analyse,
         "bytes": found.size,
-        **{name: value for lines in of_features for name, value in lines.items()},
+        **found.of_features,
         "token_state_bytes": {
-            _SHOWN[kind]: size for kind, size in found.token_states.items() if kind in _SHOWN
+            _PLURALS[kind]: size for kind, size in found.token_states.items() if kind in _PLURALS
         },
     }
     lines = [
-        f"{name.replace('_', ' '):<17} {_shown(value)}"
+        f"{name.replace('_', ' '):<17} {_status_text(value)}"
         for name, value in shape.items()
         if value not in ("", None)
     ]
     say(shape, lines, as_json)
 
 
-def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
-    """Return how the model is, and how much waits to be embedded."""
+def _model_status(model: ModelState, options: dict[str, str]) -> dict[str, object]:
+    """Return the lines of the status about the model, by name."""
     state, reason = model.state, model.reason
     if state is None:
-        # What it takes to know, a daemon whose model was asked for has done.
+        # The process that has the store has not used its model yet: look whether it could be loaded.
         from minutebook.config.models import open_embedding
 
-        state, reason = open_embedding(settings).unloaded
+        state, reason = open_embedding(settings_of(options)).unloaded
     return {
         "model": model.name,
         "dimensions": model.dimensions,
@@ -83,7 +81,7 @@ def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
     }
 
 
-def _shown(value: object) -> object:
+def _status_text(value: object) -> object:
     if isinstance(value, dict):
         return ", ".join(f"{name} {size:,}" for name, size in value.items() if size) or 0
     return value
@@ -108,15 +106,15 @@ def doctor(
 
     Of a damaged database it says what is lost and which backups there are.
     """
-    _clear_left(settings_of(options))
+    _remove_unfinished(settings_of(options))
     findings, place = _findings(options, repair=repair)
     if start_anew:
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
         findings, place = _findings(options, repair=False)
     settings = settings_of(options)
-    findings += [each for look in loaded("checks_here") for each in look(settings)]
+    findings += [each for look in entries_of("checks_here") for each in look(settings)]
     facts = [each.finding for each in findings if not each.is_fault]
-    findings = [each for each in findings if each.is_fault] + _of_daemons(options, settings)
+    findings = [each for each in findings if each.is_fault] + _daemon_findings(options, settings)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
     paragraphs = [
         (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
@@ -130,7 +128,7 @@ def doctor(
 
 
 def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding], str]":
-    """Return the findings about the store, and its place, where it can be opened."""
+    """Return the findings about the store, and its place, which is "" if it cannot be opened."""
     from minutebook.config.places import damage_of
     from minutebook.memory.maintenance.doctor import Finding
 
@@ -155,8 +153,8 @@ def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding],
     return findings, place
 
 
-def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
-    """Tell of daemons that serve clients of this store, and no hooks and commands of these settings."""
+def _daemon_findings(options: dict[str, str], settings: "Settings") -> "list[Finding]":
+    """Return findings about daemons that serve clients of this store, but not commands with these settings."""
     from minutebook.ask.over_socket import refusal
     from minutebook.cli.commands.daemon import daemons_of
     from minutebook.config import environment
@@ -168,24 +166,24 @@ def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
         return []
     invocation = Invocation(options, (), environment())
     try:
-        here = daemon_address(invocation.address).lock
-        serving = [(address, said) for address, said in daemons_of(settings) if said["clients"]]
+        own_lock = daemon_address(invocation.address).lock
+        serving = [each for each in daemons_of(settings) if each[1]["clients"]]
     except OSError as error:
         return [Finding(f"No daemon can be reached: {error}", "")]
     another = "it is of another installation or version"
     return [
         Finding(
-            f"The daemon in process {said['pid']} serves {count_of(said['clients'], 'client')} of this store, and no "
+            f"The daemon in process {status['pid']} serves {count_of(status['clients'], 'client')} of this store, and no "
             f"commands and hooks that start as this one does: {why}.",
             "give both the same in `minutebook install`, then `minutebook daemon stop`; clients that are open start the next",
         )
-        for address, said in serving
-        if (why := another if address.lock != here else refusal(invocation))
+        for address, status in serving
+        if (why := another if address.lock != own_lock else refusal(invocation))
     ]
 
 
-def _clear_left(settings: Settings) -> None:
-    """Remove the unfinished files that killed backups, restores and exports left; say so on stderr."""
+def _remove_unfinished(settings: "Settings") -> None:
+    """Remove the unfinished files that killed backups, restores and exports left, and report it on stderr."""
     from minutebook.config.places import data_directory
 
     if removed := data_directory(settings).clear():
@@ -195,6 +193,7 @@ def _clear_left(settings: Settings) -> None:
 
 
 def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
+    """Put the database aside and begin an empty one. Raises InvalidInput if it is not damaged."""
     from minutebook.app import now
     from minutebook.config.places import data_directory
     from minutebook.memory.maintenance.data_directory import start_anew

@@ -1,1 +1,1 @@
-"""To which project does a folder belong? The Git repository around it, its remote, `.minutebook.toml`."""
+"""The project of a folder: by the Git repository around it, its remote, and `.minutebook.toml`."""

@@ -1,8 +1,8 @@
 """Find the repository that a folder belongs to: by `.minutebook.toml`, a Git remote, or a kept name.
 
-Nothing here is a permission. What a person's own Git wrote (`.git`, whose index knows the files here) is believed; what came with the
-folder (`.minutebook.toml`) is believed as far as it names a part of the same repository, or a person
-trusts it.
+A repository's name is not a permission. It is believed if the person's own Git wrote it (in a `.git` whose
+index knows the files here). What came with the folder (`.minutebook.toml`) is believed if it names a part
+of the same repository, or if the person trusts it.
 """
 
 import os
@@ -24,12 +24,12 @@ from minutebook.config.folders.git_folders import (
 from minutebook.record.errors import InvalidInput
 
 Trusts = Callable[[str, str], bool]
-"""Tells whether a person believes a folder that it is a repository."""
+"""Tells whether the person trusts a folder, by its key, to have the name of a repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A folder's unconfirmed claim: the key of the folder, and the name."""
+    """The claim of a folder, by its key, to have the name of a repository."""
 
     place: str
     repository: str
@@ -37,11 +37,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class FolderPlace:
-    """Where a folder belongs.
+    """The project that a folder belongs to.
 
-    `root` is the project's folder, None outside of any. `repository` is its name, None where it has
-    none or the name is not believed. `also` are the names that it had before, or has besides. `source`
-    says where the name is from. `problem` says what is wrong, `claim` what a person may confirm, `confirmed` what one has.
+    `root` is the project's folder, None outside of any project. `repository` is its name, None if it has
+    none or the name is not believed; `also` are its other and former names, `source` is the origin of the name.
+    `problem` says why the name is not believed, `claim` is the claim that a person may confirm, `confirmed` the one that
+    a person has. `unnamed` is the identity of a repository without a name that can be given one.
     """
 
     folder: Path
@@ -54,12 +55,11 @@ class FolderPlace:
     confirmed: Claim | None = None
     hooks_off: bool = False
     unnamed: Identity | None = None
-    """Where a repository that has no remote can be given a name; None if there is nothing to give."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceFact:
-    """A feature's fact about a folder: its name and value for programs, and a sentence for a person, "" for none."""
+    """A feature's fact about a folder: name and value for programs, and a sentence for a person, or ""."""
 
     name: str
     value: str
@@ -67,14 +67,14 @@ class PlaceFact:
 
 
 def trusts_nothing(place: str, repository: str) -> bool:
-    """Believe no folder."""
+    """Trust no folder: the default of `trusts`."""
     return False
 
 
 def repository_of(folder: Path, trusts: Trusts = trusts_nothing) -> str | None:
     """Return the name of the repository that a folder belongs to; None if it belongs to none.
 
-    A folder that is not there belongs to none. Reads a few small files and writes nothing.
+    A missing folder belongs to none. Reads a few small files, writes nothing.
     """
     return find_place(folder, trusts).repository
 
@@ -82,14 +82,14 @@ def repository_of(folder: Path, trusts: Trusts = trusts_nothing) -> str | None:
 def find_place(
     folder: Path, trusts: Trusts = trusts_nothing, home: Path | None = None
 ) -> FolderPlace:
-    """Return where a folder belongs; unreadable or untrusted claims are told as its problem.
+    """Return the place of a folder; its `problem` tells of unreadable files and untrusted claims.
 
-    `home` is the person's home folder, which belongs to no project itself.
+    `home` is the person's home folder, which itself belongs to no project.
     """
     try:
         real = Path(os.path.realpath(folder))
     except (OSError, ValueError):
-        # A text that can be no path, as programs note them: with half a character, or a zero.
+        # A text that cannot be a path: with a lone surrogate, or a NUL.
         return FolderPlace(folder)
     top = Path(os.path.realpath(home or Path.home()))
     found = FolderPlace(real)
@@ -100,7 +100,7 @@ def find_place(
         file = _folder_file(real, top, git)
         if git is not None:
             found = _in_git(found, git, trusts, top)
-        return found if file is None else _named(found, file, git, trusts)
+        return found if file is None else _with_folder_file(found, file, git, trusts)
     except OSError as error:
         reason = f"{error.filename or real} {error.strerror}"
         return replace(found, problem=reason, repository=None, also=())
@@ -108,10 +108,10 @@ def find_place(
         return replace(found, problem=str(error), repository=None, also=(), unnamed=None)
 
 
-def begun(place: FolderPlace) -> FolderPlace:
-    """Return a place with a name: a repository without a remote is given one, kept in `.git`.
+def with_name(place: FolderPlace) -> FolderPlace:
+    """Return a place with a name: a repository without one is given one, which is kept in `.git`.
 
-    What cannot be kept there is told as the place's problem.
+    The place's `problem` says if it cannot be written there.
     """
     if place.unnamed is None or place.root is None:
         return place
@@ -124,13 +124,14 @@ def begun(place: FolderPlace) -> FolderPlace:
 
 
 def _in_git(found: FolderPlace, git: GitFolder, trusts: Trusts, home: Path) -> FolderPlace:
+    """Return the place with the name that Git has for it, if that is believed."""
     identity = identity_of(git)
     found = replace(found, root=git.root)
     if not identity.names:
         is_sure = git.doubt is None
         return replace(found, unnamed=identity if is_sure else None, problem=git.doubt)
     name, *others = identity.names
-    # A name that is kept here was made here, of random letters: nobody else can claim it.
+    # A local name has random letters, so that nobody else can claim it.
     doubt = git.doubt or (None if name.startswith(LOCAL) else doubt_of_writer(git, home))
     claim = None if doubt is None else Claim(str(git.root), name)
     if claim is not None and not trusts(claim.place, claim.repository):
@@ -140,10 +141,10 @@ def _in_git(found: FolderPlace, git: GitFolder, trusts: Trusts, home: Path) -> F
     )
 
 
-def _named(
+def _with_folder_file(
     found: FolderPlace, file: FolderFile, git: GitFolder | None, trusts: Trusts
 ) -> FolderPlace:
-    """Return the place as its `.minutebook.toml` has it, as far as that is believed."""
+    """Return the place with the name in its `.minutebook.toml`, if that is believed."""
     found = replace(found, root=found.root or file.path.parent, hooks_off=file.hooks_off)
     name = file.repository
     if name is None or name == found.repository:
@@ -181,7 +182,7 @@ def _folder_file(folder: Path, home: Path, git: GitFolder | None) -> FolderFile 
 
 
 def _key(path: Path, git: GitFolder | None) -> str:
-    """Return the key of a trusted folder: for all worktrees of a repository the same."""
+    """Return the key of a folder that may be trusted: it is the same in all worktrees of a repository."""
     if git is None or git.doubt is not None:
         return str(path.parent)
     below = path.parent.relative_to(git.root)

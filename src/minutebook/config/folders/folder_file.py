@@ -1,4 +1,4 @@
-"""Read `.minutebook.toml`, by which a folder names its project; whoever wrote the folder wrote it."""
+"""Read `.minutebook.toml`, in which a folder names its project; it may have come with the folder, from anybody."""
 
 import tomllib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _KEYS = ("repository", "hooks")
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """The content of the file: the name of the repository, and that hooks are to keep silent."""
+    """The content of the file: the name of the repository, and whether hooks are off."""
 
     path: Path
     repository: str | None = None
@@ -26,7 +26,7 @@ class FolderFile:
 def read_folder_file(path: Path) -> FolderFile | None:
     """Return the content of a `.minutebook.toml`; None if there is none.
 
-    Raises InvalidInput, which names file, line and key, if it is broken or says anything else.
+    Raises InvalidInput, which names file, line and key, if it is not valid TOML or has other keys or values.
     """
     try:
         text = read_small(path)
@@ -37,14 +37,14 @@ def read_folder_file(path: Path) -> FolderFile | None:
     if text is None:
         return None
     try:
-        said = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InvalidInput(str(path), "must be valid TOML: {error}", error=error) from error
-    for key in said:
+    for key in settings:
         if key not in _KEYS:
             remedy = "is nothing that a folder may set; {names} are"
             raise InvalidInput(_at(path, text, key), remedy, names=" and ".join(_KEYS))
-    repository, hooks = said.get("repository"), said.get("hooks", "on")
+    repository, hooks = settings.get("repository"), settings.get("hooks", "on")
     if hooks not in ("on", "off"):
         raise InvalidInput(_at(path, text, "hooks"), 'must be "on" or "off"')
     if repository is None:
@@ -53,11 +53,11 @@ def read_folder_file(path: Path) -> FolderFile | None:
         raise InvalidInput(
             _at(path, text, "repository"), 'must be one short line, such as "github.com/acme/api"'
         )
-    return FolderFile(path, tidied(repository), hooks == "off")
+    return FolderFile(path, normalized(repository), hooks == "off")
 
 
-def tidied(repository: str) -> str:
-    """Return the name of a repository; a URL, and a name that begins with a host, as a remote's name."""
+def normalized(repository: str) -> str:
+    """Return the name of a repository, spelled as `remote_name` does if it is a URL or begins with a host."""
     host, _, _ = repository.partition("/")
     if remote_name(repository) is not None:
         return remote_name(repository) or repository

@@ -1,4 +1,4 @@
-"""Read a repository's own `config`: values as they stand, no included file, no process."""
+"""Read Git's own `config` of a repository, without included files and without starting Git."""
 
 import re
 from collections.abc import Iterator
@@ -9,18 +9,18 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 def values(text: str) -> dict[str, str]:
-    """Return the values by `section.name` or `section.subsection.name`, the last one of a name.
+    """Return the values by `section.name` or `section.subsection.name`; the last value of a name holds.
 
-    Sections and names are in lower case. What is no line of such a file is passed over, as nothing
-    depends on it.
+    Sections and names are in lower case. Malformed lines are ignored.
     """
     found: dict[str, str] = {}
     section = ""
     for line in _lines(text):
         rest = line.strip()
         if header := _SECTION.match(rest):
-            below = re.sub(r"\\(.)", r"\1", header[2]) if header[2] is not None else None
-            section = header[1].lower() + (f".{below}" if below is not None else "")
+            section = header[1].lower()
+            if header[2] is not None:
+                section += "." + re.sub(r"\\(.)", r"\1", header[2])
             rest = rest[header.end() :].strip()
         if section and (entry := _ENTRY.fullmatch(rest)):
             value = "true" if entry[2] is None else _value(entry[2])
@@ -29,34 +29,35 @@ def values(text: str) -> dict[str, str]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the lines; one that ends in a backslash goes on in the next."""
-    kept = ""
+    """Yield the lines; one that ends in a backslash is joined with the next."""
+    begun = ""
     for line in text.splitlines():
         slashes = len(line) - len(line.rstrip("\\"))
         if slashes % 2:
-            kept += line[:-1]
+            begun += line[:-1]
             continue
-        yield kept + line
-        kept = ""
-    if kept:
-        yield kept
+        yield begun + line
+        begun = ""
+    if begun:
+        yield begun
 
 
 def _value(text: str) -> str:
     """Return a value without its comment, its quotes and the spaces around it."""
-    signs: list[str] = []
-    solid, quoted, left = 0, False, iter(text.strip())
-    for sign in left:
-        if sign == "\\":
-            sign = next(left, "")
-            signs.append(_ESCAPES.get(sign, sign))
-            solid = len(signs)
-        elif sign == '"':
-            quoted = not quoted
-            solid = len(signs)
-        elif sign in "#;" and not quoted:
+    kept: list[str] = []
+    # `length` leaves out spaces at the end that are neither quoted nor escaped.
+    length, is_quoted, characters = 0, False, iter(text.strip())
+    for character in characters:
+        if character == "\\":
+            character = next(characters, "")
+            kept.append(_ESCAPES.get(character, character))
+            length = len(kept)
+        elif character == '"':
+            is_quoted = not is_quoted
+            length = len(kept)
+        elif character in "#;" and not is_quoted:
             break
         else:
-            signs.append(sign)
-            solid = len(signs) if quoted or not sign.isspace() else solid
-    return "".join(signs[:solid])
+            kept.append(character)
+            length = len(kept) if is_quoted or not character.isspace() else length
+    return "".join(kept[:length])

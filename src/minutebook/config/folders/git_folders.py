@@ -1,4 +1,4 @@
-"""Find the Git repository around a folder by its files alone: worktrees, submodules, remotes."""
+"""Find the Git repository around a folder, without starting Git: worktrees, submodules, remotes."""
 
 import os
 import re
@@ -13,19 +13,19 @@ from minutebook.config.folders.remotes import local_path, remote_name
 from minutebook.config.folders.small_files import read_small
 
 KEPT = "minutebook"
-"""The file in Git's own directory that names a repository without a remote: worktrees share it, clones lack it."""
+"""The file in Git's directory with the name of a repository without a remote: worktrees share it, clones do not have it."""
 
 LOCAL = "local/"
-"""How the name of a repository without a remote begins."""
+"""The prefix of the name of a repository without a remote."""
 
 _DEEPEST = 64
-"""Folders between a folder and its repository that are looked at."""
+"""Folders, from a folder upwards, in which its repository is searched."""
 
 _MOST_CLONES = 4
-"""Clones of clones on this machine that are followed to where the first came from."""
+"""Clones of clones on this machine that are followed to the remote of the first."""
 
 _MOST_LOGGED = 1 << 16
-"""Bytes of a log that are read."""
+"""Bytes of a log of Git that are read."""
 
 _KEPT_NAME = re.compile(r"[^\s/]{1,60}-[0-9a-f]{20}")
 _ODD = re.compile(r"[^\w.-]+")
@@ -33,9 +33,9 @@ _ODD = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class GitFolder:
-    """A work tree, and Git's directory, which all worktrees of a repository share; `index` is the tree's own.
+    """A work tree; `common` is Git's directory, which all worktrees of a repository share, `index` the tree's own index.
 
-    `doubt` says why the directory may be another's than it claims; None if it may not.
+    `doubt` says why the directory may not be the person's own; None if it is.
     """
 
     root: Path
@@ -46,9 +46,9 @@ class GitFolder:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The names of a repository, the one to use first; where a name is kept if it has none yet.
+    """The names of a repository, the current one first; `source` is the origin of that name.
 
-    `source` says where the first name is from.
+    `keep_in` is the directory in which a name is kept if it has none yet.
     """
 
     names: tuple[str, ...]
@@ -57,7 +57,7 @@ class Identity:
 
 
 def around(folder: Path, home: Path) -> Iterator[Path]:
-    """Yield a folder and its parents, from inside out; the home folder and its parents belong to no project."""
+    """Yield a folder and its parents, the innermost first, up to the home folder, which belongs to no project."""
     outside = {home, *home.parents}
     for each in (folder, *folder.parents)[:_DEEPEST]:
         if each in outside or each == each.parent:
@@ -86,10 +86,10 @@ def identity_of(found: GitFolder) -> Identity:
 
 
 def doubt_of_writer(found: GitFolder, home: Path) -> str | None:
-    """Say that neither a Git of this machine nor the person's own wrote in a repository, so that all of it may have been unpacked.
+    """Return why a repository may have come with the folder, such as from an archive; None if the person's Git wrote in it.
 
-    None if one did: the index knows the files by their inodes, or, where a home was copied or restored, the log of HEAD has the
-    address that the person's own configuration gives.
+    It did if the index knows a file by its inode, or, in a home that was copied or restored, if the log of HEAD has
+    the address in the person's own configuration.
     """
     if not hasattr(os, "geteuid") or has_seen(found.index, found.root):
         return None
@@ -102,7 +102,7 @@ def doubt_of_writer(found: GitFolder, home: Path) -> str | None:
 
 
 def _addresses(home: Path) -> set[str]:
-    """Return the addresses under which the person commits, by the configuration in their home, not by a folder's own."""
+    """Return the addresses with which the person commits, by the configuration in their home."""
     files = (home / ".gitconfig", home / ".config" / "git" / "config")
     found = (values(read_small(each) or "").get("user.email", "") for each in files)
     return {address for address in found if address}
@@ -119,15 +119,15 @@ def _is_logged(log: Path, addresses: set[str]) -> bool:
 
 
 def keep_name(identity: Identity, root: Path) -> str:
-    """Return the name of a repository without a remote, made and kept in Git's directory unless it has one.
+    """Return the name of a repository without a remote, which is made and kept in Git's directory if it has none.
 
     Raises OSError if the file cannot be written.
     """
-    called = _ODD.sub("-", root.name).strip("-.")[:60] or "project"
+    prefix = _ODD.sub("-", root.name).strip("-.")[:60] or "project"
     path = identity.keep_in / KEPT
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(f"{called}-{secrets.token_hex(10)}\n")
+            file.write(f"{prefix}-{secrets.token_hex(10)}\n")
     except FileExistsError:
         pass
     (name,) = _kept(identity.keep_in)
@@ -135,6 +135,7 @@ def keep_name(identity: Identity, root: Path) -> str:
 
 
 def _identity(common: Path, root: Path, clones: int) -> Identity:
+    """Return the identity of a repository; of a clone on this machine that of its origin, through at most `clones`."""
     path = common / "config"
     config = values(read_small(path) or "")
     kept = _kept(common)
@@ -172,9 +173,9 @@ def _directory_at(path: str | None, root: Path) -> Path | None:
 
 
 def _linked(root: Path, mark: Path) -> GitFolder:
-    """Return the target of a `.git` file: a worktree's repository, or a submodule's.
+    """Return the repository that a `.git` file, of a worktree or a submodule, leads to.
 
-    Whoever made the folder wrote the file; it is believed if the other end leads back here.
+    The file may have come with the folder: it is believed if the repository leads back here.
     """
     text = read_small(mark) or ""
     if not text.startswith("gitdir:"):
@@ -198,7 +199,7 @@ def _linked(root: Path, mark: Path) -> GitFolder:
 
 
 def _doubt_of_owner(path: Path) -> str | None:
-    """Say that a directory is another user's, as Git itself would; None if it is one's own or root's."""
+    """Return that a directory belongs to another user, as Git checks it; None if it is the person's own or root's."""
     if not hasattr(os, "geteuid"):
         return None
     owner = path.stat().st_uid

@@ -1,4 +1,4 @@
-"""Tell whether Git has looked at a work tree on this machine, by the index that it keeps of the files."""
+"""Tell, by the index of a work tree, whether Git has read the tree on this machine."""
 
 import os
 import struct
@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _READ = 1 << 16
-"""Bytes of an index that are read: of some hundred files."""
+"""Bytes of an index that are read: some hundred entries."""
 
 _HEADER = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">10I20sH")
-"""Of a file: seconds and nanoseconds of its last change of state and of content, device, inode and more, its SHA-1, flags."""
+"""An entry: seconds and nanoseconds of the file's ctime and mtime, device, inode and more, its SHA-1, flags."""
 
 _EXTENDED = 0x4000
 
 
 def has_seen(index: Path, root: Path) -> bool:
-    """Tell whether an index knows a file of the work tree by its inode and last change of state.
+    """Tell whether an index has an entry with the inode and ctime of its file in the work tree.
 
-    These are given when a file is made, so that none that came in an archive has those of an index beside it.
+    The system sets both when a file is made, so that files from an archive do not have those of an index in it.
     """
     try:
         with index.open("rb") as file:
@@ -31,7 +31,7 @@ def has_seen(index: Path, root: Path) -> bool:
         except (OSError, ValueError):
             continue
         changed = divmod(found.st_ctime_ns, 1_000_000_000)
-        # Some builds of Git keep whole seconds.
+        # Some builds of Git store whole seconds.
         is_same = changed == (seconds, nanoseconds or changed[1])
         if is_same and inode and found.st_ino & 0xFFFFFFFF == inode:
             return True
@@ -39,35 +39,35 @@ def has_seen(index: Path, root: Path) -> bool:
 
 
 def _entries(data: bytes) -> Iterator[tuple[bytes, int, int, int]]:
-    """Yield name, second and nanosecond of the last change of state, and inode, as far as the index was read."""
+    """Yield name, ctime in seconds and nanoseconds, and inode of each entry that is whole in `data`."""
     if len(data) < _HEADER.size:
         return
     mark, version, count = _HEADER.unpack_from(data)
     if mark != b"DIRC" or version not in (2, 3, 4):
         return
-    at, name = _HEADER.size, b""
+    offset, name = _HEADER.size, b""
     for _ in range(count):
-        if at + _ENTRY.size + 2 > len(data):
+        if offset + _ENTRY.size + 2 > len(data):
             return
-        fields = _ENTRY.unpack_from(data, at)
+        fields = _ENTRY.unpack_from(data, offset)
         flags = fields[-1]
-        start = at + _ENTRY.size + (2 if version >= 3 and flags & _EXTENDED else 0)
-        kept = b""
+        start = offset + _ENTRY.size + (2 if version >= 3 and flags & _EXTENDED else 0)
+        prefix = b""
         if version == 4:
             dropped, start = _varint(data, start)
-            kept = name[: max(0, len(name) - dropped)]
+            prefix = name[: max(0, len(name) - dropped)]
         end = data.find(b"\0", start)
         if end < 0:
             return
-        name = kept + data[start:end]
+        name = prefix + data[start:end]
         yield name, fields[0], fields[1], fields[5]
-        at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
+        offset = end + 1 if version == 4 else offset + (end - offset + 8) // 8 * 8
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of the prefix compression of version 4, and where it ends."""
-    value = data[at] & 0x7F
-    while data[at] & 0x80 and at + 1 < len(data):
-        at += 1
-        value = (value + 1 << 7) | data[at] & 0x7F
-    return value, at + 1
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
+    """Return the number at an offset, in the encoding of version 4's prefix compression, and the offset of its end."""
+    value = data[offset] & 0x7F
+    while data[offset] & 0x80 and offset + 1 < len(data):
+        offset += 1
+        value = (value + 1 << 7) | data[offset] & 0x7F
+    return value, offset + 1

@@ -20,7 +20,7 @@ _SAME_HOST = {
     "ssh.dev.azure.com": "dev.azure.com",
     "vs-ssh.visualstudio.com": "dev.azure.com",
 }
-"""Other names under which hosts of repositories are reached."""
+"""Other host names of the hosts of repositories."""
 
 _AZURE = "dev.azure.com"
 _AZURE_OLD = ".visualstudio.com"
@@ -29,8 +29,8 @@ _AZURE_OLD = ".visualstudio.com"
 def remote_name(url: str) -> str | None:
     """Return the name that all URLs of one remote share, such as `github.com/acme/api`.
 
-    Scheme, user, password, port, `.git` and the case of letters are left out. None for a path of
-    this machine, and for what is no URL of a repository.
+    Scheme, user, password, port, `.git` and the case of letters are ignored. None for a path of
+    this machine, and for a text that is not the URL of a repository.
     """
     text = url.strip()
     if "://" in text:
@@ -46,7 +46,7 @@ def remote_name(url: str) -> str | None:
         host, path = found["host"], found["path"]
     else:
         return None
-    return _named(host.strip("[]").rstrip(".").lower(), unquote(path).lower())
+    return _normalized(host.strip("[]").rstrip(".").lower(), unquote(path).lower())
 
 
 def local_path(url: str) -> str | None:
@@ -60,11 +60,11 @@ def local_path(url: str) -> str | None:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can be the name of a repository: one short line without odd spaces."""
+    """Tell whether a text can be the name of a repository: one short line without spaces at its ends."""
     return 0 < len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip()
 
 
-def _named(host: str, path: str) -> str | None:
+def _normalized(host: str, path: str) -> str | None:
     host = _SAME_HOST.get(host.removeprefix("www."), host.removeprefix("www."))
     parts = [part for part in path.split("/") if part]
     if host == _AZURE or host.endswith(_AZURE_OLD):
@@ -78,7 +78,7 @@ def _named(host: str, path: str) -> str | None:
 
 
 def _azure_parts(host: str, parts: list[str]) -> list[str]:
-    """Return organization, project and repository, which each kind of URL puts elsewhere."""
+    """Return organization, project and repository, which each kind of URL has in other places."""
     owner = [host.removesuffix(_AZURE_OLD)] if host.endswith(_AZURE_OLD) else []
     kept = [part for part in parts if part not in ("_git", "defaultcollection")]
     return [*owner, *(kept[1:] if kept[:1] == ["v3"] else kept)]

@@ -1,4 +1,4 @@
-"""Read small files in folders that anyone may have made: bounded, regular files only, no waiting."""
+"""Read small files in folders that are not trusted: regular files only, of limited size, without waiting."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ LARGEST = 256 * 1024
 def read_small(path: Path) -> str | None:
     """Return the text of a file; None if there is none.
 
-    Raises OSError if it is no regular file, too large, no text, or cannot be read.
+    Raises OSError if it is not a regular file, is too large, is not UTF-8, or cannot be read.
     """
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

@@ -1,4 +1,4 @@
-"""The folders that a person trusts about their own names, in a file of the data directory."""
+"""The folders that a person trusts to name their repository, in a file of the data directory."""
 
 import json
 from collections.abc import Mapping
@@ -12,21 +12,21 @@ FILE = "trusted-folders.json"
 
 
 class TrustedFolders:
-    """Which folder may call itself which repository; another name is another matter."""
+    """The trusted folders, each with the one name of a repository that it may have."""
 
     def __init__(self, home: Path) -> None:
         self._path = home / FILE
 
     def has(self, place: str, repository: str) -> bool:
-        """Tell whether a person believes a folder that it is a repository."""
+        """Tell whether a folder is trusted to have the name of a repository."""
         return self._read().get(place) == repository
 
     def add(self, place: str, repository: str) -> None:
-        """Believe a folder that it is a repository, and no other."""
+        """Trust a folder to have this name of a repository, and no other."""
         self._write({**self._read(), place: repository})
 
     def remove(self, place: str) -> bool:
-        """Believe a folder no longer; tell whether it was believed."""
+        """Trust a folder no longer; return whether it was trusted."""
         known = dict(self._read())
         if known.pop(place, None) is None:
             return False

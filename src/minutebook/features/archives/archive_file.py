@@ -22,7 +22,7 @@ from minutebook.features.archives.archive_lines import (
 from minutebook.features.archives.archive_paths import ArchivePath
 from minutebook.record.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.record.json_lines import check_sound, json_line, line_of, object_of, record_of
-from minutebook.record.reason import Reason, of_system
+from minutebook.record.reason import Reason, os_error_reason
 from minutebook.record.records import Kind, Record, Summary, Turn
 from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting
 from minutebook.store.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
@@ -118,7 +118,7 @@ class Reader:
         except FileDamaged as error:
             raise InvalidArchive(self.called, "it was changed or cut short") from error
         except OSError as error:
-            raise StoreError(of_system(self.called, error)) from error
+            raise StoreError(os_error_reason(self.called, error)) from error
 
     def _record(self, document: Mapping[str, Any], *, is_ours: bool) -> Record:
         if is_ours:
@@ -163,7 +163,7 @@ def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Ite
             raise InvalidInput(
                 "file", "must be a plain file; {called} is a link", called=called
             ) from error
-        raise StoreError(of_system(called, error)) from error
+        raise StoreError(os_error_reason(called, error)) from error
     with file, decrypting(file, called, keys) as inside:
         yield Reader(inside, called, owner)
 

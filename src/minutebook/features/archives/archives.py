@@ -16,7 +16,7 @@ from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.memory.access.visibility import VisibleMoment
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import Forbidden, InvalidInput
 from minutebook.record.filters import default_organization, repository_of
 from minutebook.record.records import CLASSES, Authorship, Kind, Record, Role
@@ -121,7 +121,7 @@ class Archives:
                 reason = "the role {role} may not say whose a file is; a person may"
                 raise Forbidden(IMPORT, reason, needs=Role.HUMAN, role=caller.role)
             # An archive is of all that its caller may see, wherever they work.
-            caller = anywhere(caller)
+            caller = without_folder_scope(caller)
             owner = Owner(
                 default_organization(caller), repository_of(caller), caller.user, caller.name
             )
@@ -154,7 +154,7 @@ class Archives:
         archive: ArchivePath,
         writer_of: Callable[[BinaryIO, Mapping[Kind, int]], ArchiveWriter | JournalWriter],
     ) -> Exported:
-        seen = self._store.seen_by(anywhere(caller)).where(with_deleted=True)
+        seen = self._store.seen_by(without_folder_scope(caller)).where(with_deleted=True)
         with seen.moments() as moments:
             parts = _parts(moments, kinds)
             counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))

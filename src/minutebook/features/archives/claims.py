@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.features.ledger.mirror.waiting import waiting_id
-from minutebook.record.instants import not_ahead
+from minutebook.record.instants import capped_at_now
 from minutebook.record.origin import Origin, as_client
 from minutebook.record.records import Decision, Memory, Proposal, ProposalStatus, Record, Status
 
@@ -21,7 +21,7 @@ def as_claim(record: Record, by: str, now: datetime) -> Record:
     if isinstance(record, Decision):
         record = _proposed(record)
     changes: dict[str, Any] = {
-        name: not_ahead(getattr(record, name), now) for name in _PAST if hasattr(record, name)
+        name: capped_at_now(getattr(record, name), now) for name in _PAST if hasattr(record, name)
     }
     if isinstance(record, Memory):
         status = record.status

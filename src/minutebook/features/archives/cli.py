@@ -14,7 +14,7 @@ from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import counted, identity
 from minutebook.config import load
 from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import InvalidInput, NotFound
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind
@@ -69,7 +69,7 @@ def export(
         interruptible("Stopped. No file was written."),
         bar("Exporting", hidden=False) as progress,
     ):
-        reporting = in_call(caller, progress=progress)
+        reporting = with_call(caller, progress=progress)
         if form == "server-memory":
             done, lines = _export_graph(app, reporting, path.absolute())
         elif form in ("markdown", "csv"):

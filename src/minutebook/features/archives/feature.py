@@ -17,8 +17,7 @@ FEATURE = Feature(
             ".notes_cli": ("notes",),
         }
     },
-    operations=".operations:OPERATIONS",
-    status=".operations:status",
+    status=".seam:status",
     checks=".seam:checks",
     pages=WebPages(
         parts={

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.keyboard import PATH, confirm, is_answered
+from minutebook.cli.keyboard import PATH, confirm, has_terminal
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import as_json, identity
@@ -85,7 +85,7 @@ def _asking(deletions: str, *, can_ask: bool) -> "Callable[[str, str], Deletion]
     from minutebook.features.archives.notes.note_sync import Deletion
 
     def asked(name: str, label: str) -> Deletion:
-        if deletions != "ask" or not (can_ask and is_answered()):
+        if deletions != "ask" or not (can_ask and has_terminal()):
             return Deletion(deletions)
         echo(f"{name} was deleted. Its memory is: {label}")
         return Deletion.FORGET if confirm("Forget it, too?") else Deletion.KEEP

@@ -1,4 +1,4 @@
-"""The functions of this feature that the core calls: checks of backups, their part of *Health*, undoing."""
+"""The functions of this feature that the core calls: checks of backups, their part of *Health*, their lines of `minutebook status`, undoing."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,6 +13,8 @@ from minutebook.record.policy import may_read_metrics
 from minutebook.record.reason import Reason
 from minutebook.record.trust.acts import IMPORT_OWN
 from minutebook.record.trust.done_acts import DoneAct, Undoing
+
+_MINUTE = "%Y-%m-%dT%H:%MZ"
 
 BACK_UP = "`minutebook backup --rotate` makes one now"
 
@@ -46,6 +48,18 @@ def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None
         "backups": app.get(store_backups).known(),
         "state": scheduled.state(),
         "may_back_up": scheduled.is_possible,
+    }
+
+
+def status(app: App, caller: Caller) -> Mapping[str, str | None]:
+    """Return the times of the last backup and of the next, and the reason of one that failed."""
+    from minutebook.features.archives.copies.backups import store_backups
+
+    state, known = app.get(scheduled_backups).state(), app.get(store_backups).known()[:1]
+    return {
+        "last_backup": " ".join(f"{at:{_MINUTE}} {path}" for path, at in known) or None,
+        "next_backup": None if state.next_at is None else f"{state.next_at:{_MINUTE}}",
+        "backup_failure": None if state.failure is None else state.failure.reason,
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.filters import time_given
+from minutebook.cli.filters import parsed_time
 from minutebook.cli.ids import any_id
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import check_begun, opened, opened_here, settings_of
@@ -73,7 +73,7 @@ def audit(
             "subject": None if subject is None else any_id(api, subject),
             "outcome": outcome,
         }
-        found = api.run(operations.entries, limit, named, time_given("--since", since))
+        found = api.run(operations.entries, limit, named, parsed_time("--since", since))
     lines = []
     for each in found:
         entry = each.entry

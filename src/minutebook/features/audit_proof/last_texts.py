@@ -19,10 +19,10 @@ from minutebook.record.records import (
 from minutebook.record.trust.acts import IMPORT_OWN, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.record.trust.fingerprints import (
     Fingerprinted,
-    differing,
+    fields_changed_since,
     fingerprint,
     id_in_trail,
-    is_same,
+    is_same_state,
 )
 from minutebook.record.trust.trail import DONE, ERASE, text_digest
 
@@ -106,7 +106,7 @@ class LastTexts:
         last, _ = self._states.get(key, ("", 0))
         # An act inside another has written its own entry by then.
         expected = (made.before, made.after)
-        if last and made.before and not any(is_same(last, each) for each in expected):
+        if last and made.before and not any(is_same_state(last, each) for each in expected):
             self._passed_on.setdefault(key, number)
         self._states[key] = (made.after, number)
 
@@ -148,8 +148,8 @@ class LastTexts:
         last, _ = self._states.pop(key)
         if not last:
             return _difference(record, BACK)
-        if not is_same(last, fingerprint(record)):
-            return _difference(record, fields_differ(differing(last, record)))
+        if not is_same_state(last, fingerprint(record)):
+            return _difference(record, fields_differ(fields_changed_since(last, record)))
         if key in self._passed_on:
             return _difference(record, passed_on(self._passed_on[key]))
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from minutebook.record.errors import InvalidInput, StoreError
 from minutebook.record.instants import rfc3339
 from minutebook.record.json_lines import json_line
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import Head
 from minutebook.store.disk.atomic_file import new_file
 
@@ -92,7 +92,7 @@ def _append(path: Path, lines: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise StoreError(of_system(path, error)) from error
+        raise StoreError(os_error_reason(path, error)) from error
 
 
 def _ends_whole(path: Path) -> bool:

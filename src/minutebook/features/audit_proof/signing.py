@@ -23,7 +23,7 @@ from minutebook.memory.jobs import Job
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, InvalidInput, StoreError
 from minutebook.record.filters import Filter
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import Entry, Head, Kind
 from minutebook.record.trust.trail import Break, first_break
 from minutebook.store.disk.atomic_file import replace_file
@@ -160,7 +160,7 @@ class HeadSigning:
         try:
             replace_file(path, json.dumps(content, indent=1, sort_keys=True).encode())
         except OSError as error:
-            raise StoreError(of_system(path, error)) from error
+            raise StoreError(os_error_reason(path, error)) from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -184,7 +184,7 @@ def _ends_in(path: Path) -> dict[str, Head]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise StoreError(of_system(path, error)) from error
+        raise StoreError(os_error_reason(path, error)) from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         reason = (
             "it cannot be read; compare the trail with heads noted elsewhere, then remove the file"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.features.audit_proof.head_signatures import public_key_bytes, public_key_text
 from minutebook.record.errors import InvalidInput, StoreError
-from minutebook.record.reason import cause_of, of_system
+from minutebook.record.reason import cause_of, os_error_reason
 from minutebook.store.disk.atomic_file import new_file, replace_file
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def make_key(path: Path, *, replace: bool = False) -> str:
         try:
             replace_file(path, content)
         except OSError as error:
-            raise StoreError(of_system(path, error)) from error
+            raise StoreError(os_error_reason(path, error)) from error
     else:
         with new_file(path, str(path)) as file:
             file.write(content)
     try:
         replace_file(path_beside(path, PUBLIC_SUFFIX), f"{public}\n".encode(), 0o644)
     except OSError as error:
-        raise StoreError(of_system(path, error)) from error
+        raise StoreError(os_error_reason(path, error)) from error
     return public
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from minutebook.app import App
 from minutebook.features.code.references import references_in
-from minutebook.record.caller import Caller, Note, anywhere
+from minutebook.record.caller import Caller, Note, without_folder_scope
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import Reason
 from minutebook.record.records import Project, TextRecord
@@ -21,7 +21,7 @@ def note_absent(app: App, caller: Caller, record: TextRecord) -> None:
     from minutebook.features.citations.work_trees import known_trees
 
     records = app.infrastructure.records
-    projects = records.seen_in(record.organization, anywhere(caller)).find(Project)
+    projects = records.seen_in(record.organization, without_folder_scope(caller)).find(Project)
     tree = known_trees(caller, projects).tree_of(getattr(record, "repository", None), {})
     with suppress(InvalidInput):
         if tree and (absent := CodeCheck(Path(tree), None).absent(record.text)):

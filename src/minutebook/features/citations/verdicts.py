@@ -18,7 +18,7 @@ from minutebook.features.citations.work_trees import Freshness, KnownTrees, know
 from minutebook.memory.access.visibility import View
 from minutebook.memory.jobs import Job
 from minutebook.memory.search.hit_notes import HitNote, HitNoter
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import InvalidInput, StoreError
 from minutebook.record.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
 from minutebook.store.values import Change
@@ -61,7 +61,7 @@ class Citations:
         found: dict[Key, HitNote] = {}
         for organization, some in asked.items():
             citing = self._citing.citing_records(organization, some)
-            view = self._records.seen_in(organization, anywhere(caller))
+            view = self._records.seen_in(organization, without_folder_scope(caller))
             trees = known_trees(caller, view.find(Project))
             for row in self._current(organization, citing, trees):
                 if row.judged:
@@ -173,18 +173,18 @@ class Citations:
 
     def follow(self, caller: Caller) -> None:
         """Judge new records, and those that cite projects that were indexed anew, since the last time."""
-        for view in self._records.seen_by(anywhere(caller)):
+        for view in self._records.seen_by(without_folder_scope(caller)):
             self._follower.follow(caller, view.organization)
 
     def judge_anew(self, caller: Caller) -> None:
         """Forget all that was judged, and judge it again."""
-        for view in self._records.seen_by(anywhere(caller)):
+        for view in self._records.seen_by(without_folder_scope(caller)):
             self._rows.clear(view.organization)
             self._follower.begin_anew(view.organization)
         self.follow(caller)
 
     def _on_changes(self, caller: Caller, organization: str, changes: Sequence[Change]) -> None:
-        view = self._records.seen_in(organization, anywhere(caller))
+        view = self._records.seen_in(organization, without_folder_scope(caller))
         trees = known_trees(caller, view.find(Project)).of_projects
         kinds = {of.kind for of in CITING}
         names = {(each.kind, each.id) for each in changes if each.kind in kinds}

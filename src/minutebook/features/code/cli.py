@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.ids import name_meant
+from minutebook.cli.ids import complete_name
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import made_here, opened
 from minutebook.cli.printing import echo, fields_of, say, short, style, warn
@@ -15,14 +15,14 @@ from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, identity
 from minutebook.features.code import operations
 from minutebook.features.code.operations import FoundChunk, IndexedProject
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 from minutebook.record.records import Project
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _LINES = 8
 
@@ -49,7 +49,7 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
             ),
             bar("Indexing", hidden=as_json) as progress,
         ):
-            reporting = in_call(caller, progress=progress)
+            reporting = with_call(caller, progress=progress)
             indexed = app.get(Projects).index(reporting, str(path.expanduser().absolute()), None)
         state = indexed.progress
         project = state.project
@@ -125,7 +125,7 @@ def code(
         raise InvalidInput("QUERY", "must not be empty")
     with opened(options) as api:
         roots = _roots(api)
-        project = None if project is None else name_meant("project's name", roots, project)
+        project = None if project is None else complete_name("project's name", roots, project)
         found = api.run(operations.search_code, query, limit, project, language)
     if as_json:
         say(found, "", as_json)
@@ -157,7 +157,7 @@ def _list_projects(options: dict[str, str], delete: str | None, *, as_json: bool
     """Print the projects that are indexed, or forget one."""
     with opened(options) as api:
         if delete is not None:
-            delete = name_meant("project's name", _roots(api), delete)
+            delete = complete_name("project's name", _roots(api), delete)
             removed = api.run(operations.delete_project, delete)
             say(
                 {"chunks_deleted": removed},
@@ -180,7 +180,7 @@ def _project_lines(indexed: IndexedProject) -> Iterator[str]:
         yield f"  {project.reason}"
 
 
-def _roots(api: "Operating") -> dict[str, Path]:
+def _roots(api: "StoreConnection") -> dict[str, Path]:
     """Return each project's folder by its id; its id in place of the folder if a server has it, which does not tell."""
     found = (each.project for each in api.run(operations.projects))
     return {project.id: Path(project.path or project.id) for project in found}

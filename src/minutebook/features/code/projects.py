@@ -19,7 +19,7 @@ from minutebook.memory.access.visibility import View, everything_in
 from minutebook.memory.jobs import Job
 from minutebook.memory.maintenance.overview import Reset
 from minutebook.record import policy
-from minutebook.record.caller import Caller, Progress, anywhere
+from minutebook.record.caller import Caller, Progress, without_folder_scope
 from minutebook.record.errors import (
     Conflict,
     EmbeddingNotReady,
@@ -107,7 +107,7 @@ class Projects:
         if the project is deleted meanwhile, StoreError.
         """
         # The project is that of `path`, not of the folder that the caller works in.
-        caller = anywhere(caller)
+        caller = without_folder_scope(caller)
         project = self.register(caller, path)
         home = project.organization
         with self._locks.hold(_lock_name(home, project.id), _LOCK_WAIT) as lock:

@@ -9,7 +9,7 @@ from datetime import datetime
 from minutebook.app import App
 from minutebook.features.code.projects import IndexingProgress, Projects
 from minutebook.memory.access.visibility import View
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import NotFound
 from minutebook.record.records import CodeChunk, IndexState, Kind, Project
 
@@ -104,7 +104,7 @@ class CodeReading:
         return Lines(project, path, tuple(chunks), last)
 
     def _chunks_of(self, caller: Caller, project: Project) -> View:
-        view = self._store.seen_in(project.organization, anywhere(caller))
+        view = self._store.seen_in(project.organization, without_folder_scope(caller))
         return view.narrowed(project=project.id)
 
     def _languages_of(self, caller: Caller, project: Project) -> tuple[str, ...]:

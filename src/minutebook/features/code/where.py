@@ -11,11 +11,11 @@ from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import opened, settings_of
 from minutebook.cli.printing import say, style, warn
 from minutebook.cli.terminal import as_json, identity
-from minutebook.config import Settings, option_of, stated
+from minutebook.config import Settings, explicit, option_of
 from minutebook.config.folders.finding import FolderPlace
 from minutebook.config.folders.trust import TrustedFolders
 from minutebook.config.whereabouts import follows_folders, known_place, scope_of
-from minutebook.feature import Event, heard
+from minutebook.feature import Event, listeners
 from minutebook.record.errors import InvalidInput
 from minutebook.record.filters import default_organization
 from minutebook.record.reason import Reason
@@ -55,8 +55,8 @@ def where(
         _set_trust(settings, place, trust=trust)
         place = known_place(settings, path)
     counts = _counts(options, settings, place)
-    origins = {name: each.origin for name, each in stated(options).items()}
-    facts = [tell(settings, place) for tell in heard(Event.WHERE)]
+    origins = {name: each.origin for name, each in explicit(options).items()}
+    facts = [tell(settings, place) for tell in listeners(Event.WHERE)]
     answer = {
         "place": place,
         "held_to": {name: getattr(settings, name) for name in _BINDING},

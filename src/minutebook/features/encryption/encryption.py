@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +12,9 @@ from minutebook.config.places import backups_of, data_directory
 from minutebook.config.places import sync_folder as folder_of_sync
 from minutebook.memory.maintenance.data_directory import ARCHIVE, ASIDE, BACKUP, DataDirectory
 from minutebook.memory.maintenance.doctor import Check, Finding
+from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import Reason, of_system
+from minutebook.record.reason import Reason, count_of, os_error_reason
 from minutebook.store.disk.atomic_file import replacing, scratch_folder, sync_folder, sync_tree
 from minutebook.store.disk.encryption import Key, decrypting, encrypting, key_id_of
 from minutebook.store.disk.keys import KeyPlace, check_outside, place_of
@@ -119,7 +120,7 @@ class Encryption:
             to_convert = [p for p in self._files() if p.suffix != BACKUP or _key_id_of(p) is None]
             changed = sum(self._convert_file(path, key) for path in to_convert)
         except OSError as error:
-            raise StoreError(of_system(error.filename or home, error)) from error
+            raise StoreError(os_error_reason(error.filename or home, error)) from error
         id = None if key is None else key.id
         backups = [p for p in self._files() if p.suffix == BACKUP]
         earlier = tuple(p for p in backups if _key_id_of(p) not in (None, id))
@@ -177,6 +178,18 @@ def _key_id_of(path: Path) -> str | None:
 def encryption_of(settings: Settings) -> Encryption:
     """Return the encryption of the data directory of these settings."""
     return Encryption(data_directory(settings), place_of(settings.key), folder_of_sync(settings))
+
+
+def status(app: App, caller: Caller) -> Mapping[str, str | None]:
+    """Return the key of the store and its place; None for a store on a server."""
+    settings = app.settings
+    if settings.store is not None:
+        return {"encryption": None}
+    state = encryption_of(settings).state()
+    if state.key is None:
+        return {"encryption": "off"}
+    plain = f"; still plain: {count_of(len(state.plain), 'file')}" if state.plain else ""
+    return {"encryption": f"key {state.key} in {place_of(settings.key).name}{plain}"}
 
 
 def checks(app: App) -> Iterable[Check]:

@@ -5,7 +5,6 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="encryption",
     commands={"Take out and bring in": {".cli": ("encrypt",)}},
-    operations=".operations:OPERATIONS",
-    status=".operations:status",
+    status=".encryption:status",
     checks=".encryption:checks",
 )

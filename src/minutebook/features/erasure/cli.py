@@ -10,7 +10,7 @@ from minutebook.cli.keyboard import TEXT_FILE, confirm, text_in
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, short, style
 from minutebook.cli.terminal import as_json, counted, identity
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind, Record
@@ -73,14 +73,14 @@ def erase(
     Then the files of the store are written anew, and all files are searched for what it said. The audit
     trail keeps who erased what, when and why, without a word of it. Exits with 1 if something is left.
     """
-    from minutebook.ask.opening import Here
+    from minutebook.ask.opening import OnApp
     from minutebook.features.erasure.erasing import Erasing
     from minutebook.features.erasure.selection import Choice
 
     chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
     with opened_here(options) as (app, caller):
         _check_chosen(chosen, dry_run)
-        caller, erasing = in_call(caller, reason=reason or ""), app.get(Erasing)
+        caller, erasing = with_call(caller, reason=reason or ""), app.get(Erasing)
         if texts is not None:
             checked = erasing.check(caller, text_in(texts.read(), "--check").splitlines())
             say(checked, _lines_of(checked), as_json)
@@ -90,7 +90,7 @@ def erase(
         elif resume:
             is_clean = _say_done(erasing.resume(caller), as_json)
         else:
-            whole = tuple(any_id(Here(app, caller), each) for each in ids)
+            whole = tuple(any_id(OnApp(app, caller), each) for each in ids)
             choice = Choice(whole, query, of_user, session)
             records, copies = erasing.find(caller, choice), erasing.copies(caller, choice)
             if not (records or copies) or dry_run:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from minutebook.app import App
 from minutebook.config.places import backups_of, data_directory
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.features.erasure.order import Order, Orders
 from minutebook.features.erasure.selection import Choice, ErasureSelection
 from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
@@ -21,8 +21,8 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import InvalidInput, MinutebookError, Refused, StoreBusy, StoreError
 from minutebook.record.filters import Filter, default_organization
 from minutebook.record.json_lines import line_of
-from minutebook.record.origin import answers_for
-from minutebook.record.reason import of_system
+from minutebook.record.origin import responsible_author
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import (
     CLASSES,
     Entity,
@@ -93,7 +93,7 @@ class Erasing:
         self._rules, self._clock = app.rules, app.clock
         self._selection = ErasureSelection(app)
         self._supersession = app.supersession
-        self._outside = [of(app) for of in loaded("files.erased")]
+        self._outside = [of(app) for of in entries_of("files.erased")]
         self._ledger_texts = app.get(LedgerTexts)
         directory, home = data_directory(app.settings), app.settings.home
         self._where = ErasurePlaces(
@@ -249,7 +249,7 @@ class Erasing:
                 self._supersession.close_gap(record)
             elif not isinstance(record, Relation):
                 author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009
-                policy.check_may_remove_work_of(caller, answers_for(author, origin))
+                policy.check_may_remove_work_of(caller, responsible_author(author, origin))
             going = [key, *self._with(record)]
             self._store.delete(type(record), organization, id)
             self._note_outside(going)
@@ -273,7 +273,7 @@ class Erasing:
         where = self._where
         for path in where.backups():
             try:
-                for rewrite in loaded("files.rewrite"):
+                for rewrite in entries_of("files.rewrite"):
                     rewrite(path, caller, order.records, self._clock, where.home, where.keys)
             except MinutebookError as error:
                 done.left.append(f"{path} could not be written anew: {error}")
@@ -299,7 +299,7 @@ class Erasing:
                     if held := finder.found_in_blocks(rows):
                         checked.tables[table] = len(held)
         except OSError as error:
-            raise StoreError(of_system(error.filename, error)) from error
+            raise StoreError(os_error_reason(error.filename, error)) from error
         return checked
 
     def _alike(self, finder: Finder) -> tuple[list[Key], set[str]]:

@@ -9,7 +9,7 @@ from minutebook.app import App
 from minutebook.memory.maintenance.doctor import Check, Finding
 from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import Reason, of_system
+from minutebook.record.reason import Reason, os_error_reason
 from minutebook.record.records import Key, Kind
 from minutebook.record.trust.done_acts import DoneAct, Undoing
 from minutebook.record.trust.trail import ERASE
@@ -60,7 +60,7 @@ class Orders:
         try:
             replace_file(self._path, json.dumps(asdict(order)).encode())
         except OSError as error:
-            raise StoreError(of_system(self._path, error)) from error
+            raise StoreError(os_error_reason(self._path, error)) from error
 
     def clear(self) -> None:
         """Note that it is done. Raises StoreError if that cannot be written."""
@@ -68,7 +68,7 @@ class Orders:
             self._path.unlink(missing_ok=True)
             sync_folder(self._path.parent)
         except OSError as error:
-            raise StoreError(of_system(self._path, error)) from error
+            raise StoreError(os_error_reason(self._path, error)) from error
 
 
 def checks(app: App) -> Iterable[Check]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from minutebook.app import App
 from minutebook.memory.access.visibility import View
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import InvalidInput, NotFound
 from minutebook.record.records import (
     Decision,
@@ -70,7 +70,7 @@ class ErasureSelection:
 
         Raises NotFound for an id that is not there, InvalidInput for a query without a word.
         """
-        caller = anywhere(caller)
+        caller = without_folder_scope(caller)
         seen = self._store.seen_by(caller).where(with_deleted=True)
         found = [each for id in choice.ids for each in _named(seen, id)]
         for view in seen:
@@ -100,7 +100,7 @@ class ErasureSelection:
         wanted = None if choice.query is None else _in_a_row(choice.query)
         return [
             row
-            for organization in self._store.seen_by(anywhere(caller)).organizations
+            for organization in self._store.seen_by(without_folder_scope(caller)).organizations
             for row in self._side_words.rows(organization)
             if (wanted is not None and any(map(wanted, texts_of_row(row))))
             or (choice.user is not None and choice.user in users_of_row(row))

@@ -26,10 +26,10 @@ from minutebook.features.hooks.events import (
 from minutebook.features.hooks.known import NOTICE, Known, is_ignored, is_new_here
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
-from minutebook.record.caller import ANYBODY, Call, Caller, in_call
+from minutebook.record.caller import ANYBODY, Call, Caller, with_call
 from minutebook.record.origin import Origin, tidied
 from minutebook.record.plain import plain
-from minutebook.serve.daemon.operations import DaemonClient, unknown
+from minutebook.serve.daemon.operations import DaemonClient, unknown_request
 from minutebook.serve.invocation import Invocation
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def serve(asking: DaemonClient, request: Mapping[str, Any]) -> None:
             )
             asking.send({"answer": plain(said)})
         case _:
-            raise unknown()
+            raise unknown_request()
 
 
 def brief_alone(invocation: Invocation, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -98,7 +98,7 @@ def answer(
     if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
         return HookAnswer("ignored"), nothing
     caller = _caller(settings, client, event.session)
-    caller = in_call(caller, work_tree=work_tree_of(place))
+    caller = with_call(caller, work_tree=work_tree_of(place))
     if follows_folders(settings):
         caller = replace(caller, folder_scope=scope_of(place))
     match event.moment:

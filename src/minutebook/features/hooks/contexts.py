@@ -20,12 +20,18 @@ from minutebook.memory.access.provenance import words_by_age, written
 from minutebook.memory.search.combined import Ranked
 from minutebook.memory.search.hit_notes import NO_NOTES, Notes, is_told_last
 from minutebook.memory.search.recall import WEIGHTS
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.instants import age_of
 from minutebook.record.reason import count_of
 from minutebook.record.records import Decision, Memory, MemoryType, Record, Status, Turn
 from minutebook.record.sources import Source
-from minutebook.record.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
+from minutebook.record.trust.doors import (
+    LASTING_TYPES,
+    Door,
+    Voice,
+    is_of_project,
+    waits_for_review,
+)
 from minutebook.record.writing.turns import Session
 from minutebook.record.writing.validity import holds_at
 
@@ -184,7 +190,7 @@ class HookContexts:
         if not _asks_something(question) or self._embedding.state != "ready":
             return None
         found = self._combined.recall(
-            in_call(caller, in_lines=True, patience=PATIENCE),
+            with_call(caller, in_lines=True, patience=PATIENCE),
             *(question, MOST_HITS, WEIGHTS, self._sources),
             tokens=PROMPT_TOKENS,
         ).results
@@ -303,7 +309,7 @@ class HookContexts:
 
     def _waiting(self, caller: Caller, lasting: Sequence[tuple[Memory, Voice]]) -> str:
         """Return a line on the records that wait for a person; empty if none does."""
-        voices = Counter(voice for memory, voice in lasting if waits(memory, voice))
+        voices = Counter(voice for memory, voice in lasting if waits_for_review(memory, voice))
         counts = (
             (voices[Voice.AGENT], "rule by agents", "rules by agents"),
             (voices[Voice.CLAIMED], "memory from elsewhere", "memories from elsewhere"),

@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from minutebook.features.hooks import HOOK_WAIT, log
-from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer, say
-from minutebook.serve.daemon.rendezvous import daemon_address
+from minutebook.serve.daemon.greeting import DaemonRefuses, greet, next_answer
+from minutebook.serve.daemon.rendezvous import daemon_address, send_line
 from minutebook.serve.invocation import PREFIX, SERVING, Invocation
 
 TYPE_CHECKING = False
@@ -125,7 +125,7 @@ class _Call:
         """Have the daemon note the printed brief, which it does of nothing that came too late."""
         try:
             if self._connection is not None:
-                say(self._connection, {"printed": True})
+                send_line(self._connection, {"printed": True})
         except OSError:
             pass
 
@@ -192,7 +192,7 @@ class _Call:
             try:
                 if not greet(connection, answers, self._invocation, reads=not is_handed_over):
                     return
-                say(connection, request)
+                send_line(connection, request)
             except DaemonRefuses:
                 raise
             except ConnectionError:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from minutebook.config import Settings
-from minutebook.config.kinds import SECONDS, OnOff, one_of, separated, setting
+from minutebook.config.kinds import SECONDS, OnOff, client_setting, one_of, separated
 from minutebook.features.hooks import HOOK_WAIT
 from minutebook.record.reason import Reason
 
@@ -15,22 +15,17 @@ class HookSettings(Settings):
 
     FORMER: ClassVar[tuple[str, ...]] = ("hook_relevance", "hook_tokens")
 
-    hooks: OnOff = setting(
+    hooks: OnOff = client_setting(
         "on",
         one_of(OnOff),
         "`off`: hooks that clients were given say nothing and keep nothing.",
         is_common=True,
-        of="client",
     )
-    hook_wait: float = setting(
-        HOOK_WAIT,
-        SECONDS,
-        "Seconds (0.01 to 60) after which a hook gives up silently.",
-        of="client",
+    hook_wait: float = client_setting(
+        HOOK_WAIT, SECONDS, "Seconds (0.01 to 60) after which a hook gives up silently."
     )
-    hook_ignore: tuple[str, ...] = setting(
+    hook_ignore: tuple[str, ...] = client_setting(
         (),
         separated(",", Reason("a list of folders, which may hold *")),
         "Folders in which hooks say nothing and keep nothing, with all below them: ~/private, */secret.",
-        of="client",
     )

@@ -7,7 +7,7 @@ import numpy as np
 from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, said_of
 from minutebook.features.summarizer.talks import taken_back
 from minutebook.memory.access.visibility import Records
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.records import Memory, Turn
 from minutebook.text.judged_vectors import LIKELY, chances
 from minutebook.text.sentences import sentences
@@ -34,7 +34,7 @@ def is_taken_back(records: Records, caller: Caller, turn: Turn, text: str) -> bo
     The sessions of a project are read as one talk. A statement counts from the chance on from which no summary tells it, if
     there is a later one that takes it back.
     """
-    view = records.seen_in(turn.organization, anywhere(caller))
+    view = records.seen_in(turn.organization, without_folder_scope(caller))
     here = view.narrowed(repository=turn.repository, user=turn.user).where(since=turn.at)
     after = here.find(Turn, order=["at"], limit=NEXT)
     talk = _in_order([*after, *here.find(Turn, order=["-at"], limit=LATEST)])

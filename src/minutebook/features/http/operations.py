@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minutebook.ask.memories import NamedRecord, by_part
+from minutebook.ask.memories import NamedRecord, find_by_part
 from minutebook.ask.operation import operation
 from minutebook.record.caller import Caller
 from minutebook.record.records import Kind, Token
@@ -25,7 +25,7 @@ class UsedToken:
 @operation()
 def token_by_part(app: "App", caller: Caller, part: str) -> list[NamedRecord]:
     """Find the tokens with ids that begin, or else end, with a part."""
-    return list(by_part(app, caller, (Kind.TOKEN,), part))
+    return list(find_by_part(app, caller, (Kind.TOKEN,), part))
 
 
 @operation()

@@ -8,12 +8,12 @@ import click
 from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.printing import say_exactly, warn
 from minutebook.config import Settings, load
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.features.http.mounts import Mount, MountOption
 from minutebook.record.errors import InvalidInput
 from minutebook.serve.logs import log_to_stderr
 
-_MOUNTS: Sequence[MountOption] = tuple(loaded("http.mount"))
+_MOUNTS: Sequence[MountOption] = tuple(entries_of("http.mount"))
 
 
 def _served(options: dict[str, str], typed: Mapping[str, Any]) -> bool:

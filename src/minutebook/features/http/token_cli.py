@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.filters import instant_given, span_given
-from minutebook.cli.ids import one_meant
+from minutebook.cli.filters import parsed_instant, parsed_span
+from minutebook.cli.ids import only_id
 from minutebook.cli.opening import opened, opened_or_made
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, one_of
@@ -14,10 +14,10 @@ from minutebook.config import load
 from minutebook.features.http import operations
 from minutebook.record.ids import id_of
 from minutebook.record.records import DEFAULT_ORGANIZATION, Role, Token
-from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_of_signed
+from minutebook.record.rights.grants import SIGNED_WITH_ID, Grant, NewToken, is_signed_revocation
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 NEVER = "never"
 
@@ -115,7 +115,9 @@ def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: st
         else:
             name = subject if subject is not None else jti or ""
             revoked = api.run(operations.revoke_signed, name, subject is None)
-    what = _of_signed(revoked) if is_of_signed(revoked) else f"{revoked.id} of {revoked.name}"
+    what = (
+        _of_signed(revoked) if is_signed_revocation(revoked) else f"{revoked.id} of {revoked.name}"
+    )
     echo(f"Revoked {what}.")
     return revoked
 
@@ -133,17 +135,17 @@ def rotate(options: dict[str, str], id: str, expires: str, as_json: bool) -> Non
     _show_issued(issued, as_json=as_json)
 
 
-def _token_id(api: "Operating", text: str) -> str:
+def _token_id(api: "StoreConnection", text: str) -> str:
     """Return the id of the token that a person named. Raises InvalidInput if more than one fits."""
     found = api.run(operations.token_by_part, text) if text else []
-    return id_of(text) or one_meant("token", found, text)
+    return id_of(text) or only_id("token", found, text)
 
 
 def _end(text: str) -> datetime | None:
     if text == NEVER:
         return None
-    span = span_given(text)
-    return instant_given("--expires", text) if span is None else datetime.now(UTC) + span
+    span = parsed_span(text)
+    return parsed_instant("--expires", text) if span is None else datetime.now(UTC) + span
 
 
 def _show_issued(issued: NewToken, *, as_json: bool) -> None:
@@ -162,7 +164,7 @@ def _of_signed(token: Token) -> str:
 
 
 def _line(token: Token, now: datetime) -> str:
-    if is_of_signed(token):
+    if is_signed_revocation(token):
         return f"{_of_signed(token)}: revoked"
     bound = token.bound_repositories
     parts = [

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.intake import intake_lines
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import is_begun, made_here, settings_of
 from minutebook.cli.printing import fields_of, say
@@ -19,7 +18,7 @@ from minutebook.config.whereabouts import repository_by_path
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.features.archives.importing import Imported
     from minutebook.memory.intake import IntakeReport
+
+_LISTED = 20
+"""Reasons that are printed for records left out; `--json` has all that are kept."""
 
 
 def usual_place(kind: SourceKind) -> Path | None:
@@ -144,13 +146,13 @@ def _import_archive(
         interruptible("Stopped. Nothing was brought in."),
         bar("Importing", hidden=False) as progress,
     ):
-        asks = in_call(caller, progress=progress)
+        asks = with_call(caller, progress=progress)
         outcome = app.get(Archives).import_from(asks, path.resolve(), mode, is_own=own, again=again)
     say(outcome, _archive_lines(outcome), as_json)
 
 
 def _archive_lines(outcome: "Imported") -> Iterator[str]:
-    yield from intake_lines(outcome)
+    yield from _intake_lines(outcome)
     if outcome.displaced:
         yield f"{counted(outcome.displaced)}: removed, as the file does not hold it."
     if outcome.claimed:
@@ -206,7 +208,7 @@ def report_of(
         bar("Looking" if dry_run else "Importing", hidden=False) as progress,
     ):
         return app.get(SourceImports).run(
-            in_call(caller, progress=progress),
+            with_call(caller, progress=progress),
             f"{name}: {source.root}",
             found_in(source, SOURCES[name]),
             lambda: source.part,
@@ -232,7 +234,30 @@ def report_lines(
     dry_run: bool,  # noqa: FBT001
 ) -> list[str]:
     """Return the lines that tell a person the counts of a source."""
-    return list(intake_lines(report, f"{SOURCES[name].title} in {source.root}", dry_run=dry_run))
+    return list(_intake_lines(report, f"{SOURCES[name].title} in {source.root}", dry_run=dry_run))
 
 
 COMMANDS = (import_,)
+
+
+def _intake_lines(
+    report: "IntakeReport", head: str = "", *, dry_run: bool = False
+) -> Iterator[str]:
+    """Yield the sentences of a report; `head` names the source behind a colon."""
+    from minutebook.memory.intake import Outcome
+
+    verbs = ("Would import", "would be changed") if dry_run else ("Imported", "changed")
+    counts = report.counts
+    yield f"{verbs[0]} {counted(counts[Outcome.NEW])}{head and ': '}{head}."
+    if counts[Outcome.CHANGED]:
+        yield f"{counted(counts[Outcome.CHANGED])}: {verbs[1]}, as the source has."
+    if counts[Outcome.HERE]:
+        yield f"{counted(counts[Outcome.HERE])}: here already."
+    if total := report.reasons.total():
+        yield f"{total:,} left out:"
+    for reason, count in report.reasons.most_common(_LISTED):
+        first = next((each for each in report.left_out if each.reason == reason), None)
+        where = "" if first is None else f" (first: {first.place})"
+        yield f"  {count:,} × {reason}{where}"
+    if len(report.reasons) > _LISTED:
+        yield f"  and {len(report.reasons) - _LISTED:,} more reasons; --json has them"

@@ -22,11 +22,11 @@ from minutebook.memory.intake import (
 )
 from minutebook.memory.record_writer import RecordWriter
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere, in_call
+from minutebook.record.caller import Caller, with_call, without_folder_scope
 from minutebook.record.errors import InvalidInput, Refused
 from minutebook.record.filters import Filter
 from minutebook.record.ids import proposal_id_of
-from minutebook.record.instants import not_ahead, rfc3339
+from minutebook.record.instants import capped_at_now, rfc3339
 from minutebook.record.origin import Origin, as_client
 from minutebook.record.records import (
     CLASSES,
@@ -41,10 +41,10 @@ from minutebook.record.records import (
 )
 from minutebook.record.writing import decision_drafts, drafts
 from minutebook.record.writing.decision_drafts import (
-    LEAST_RATIONALE,
+    MIN_RATIONALE,
     DecisionDraft,
     build_proposal,
-    check_is_whole,
+    check_draft,
 )
 from minutebook.record.writing.drafts import ScopeKey, resolve_scope
 from minutebook.record.writing.metadata import check_content, check_metadata
@@ -139,7 +139,7 @@ class SourceImports:
         with self._infrastructure.trail.audit_refusals(caller, None, "import", Kind.TURN, source):
             policy.check_may_import(caller, self._rules(), whole=False)
             # The repository is that of each draft's folder, not of the one that the caller works in.
-            caller = anywhere(caller)
+            caller = without_folder_scope(caller)
             scope = resolve_scope(caller, None, None, None)
             policy.check_may_write_to(caller, "import", scope)
         work = _Import(self, caller, source, scope, repository_of, dry_run=dry_run, again=again)
@@ -387,7 +387,7 @@ class _Import:
             organization=self._scope.organization,
             id=id,
             session=draft.session,
-            at=not_ahead(draft.at, self._imports._clock()),
+            at=capped_at_now(draft.at, self._imports._clock()),
             author=self._caller.name,
             repository=self._repository(draft),
             user=self._scope.user,
@@ -439,7 +439,7 @@ class _Import:
         )
         rules = self._imports._rules()
         memory = drafts.build_memory(self._asking(draft), rules, memory_draft, id, now)
-        return replace(memory, event_time=not_ahead(draft.at or now, now))
+        return replace(memory, event_time=capped_at_now(draft.at or now, now))
 
     def _entity(self, draft: EntityDraft, id: str, here: Entity | None) -> _Made:
         self._entities.note(draft.name, draft.type, id)
@@ -452,7 +452,7 @@ class _Import:
             name=draft.name,
             type=draft.type,
             author=self._caller.name,
-            created_at=not_ahead(draft.at or now, now),
+            created_at=capped_at_now(draft.at or now, now),
             description=draft.description,
             repository=self._scope.repository,
             user=self._scope.user,
@@ -473,7 +473,7 @@ class _Import:
             source=source,
             target=target,
             type=draft.type,
-            created_at=not_ahead(draft.at or now, now),
+            created_at=capped_at_now(draft.at or now, now),
             origin=_origin(draft),
         )
         return _Made(relation)
@@ -481,7 +481,7 @@ class _Import:
     def _proposal(self, draft: ProposalDraft, id: str, here: Proposal | None) -> _Made:
         decision_drafts.check_may_propose(self._caller)
         decision = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
-        check_is_whole(decision, LEAST_RATIONALE)
+        check_draft(decision, MIN_RATIONALE)
         if here is None:
             caller, now = self._asking(draft), self._imports._clock()
             proposal = build_proposal(caller, decision, (), id, now)
@@ -492,7 +492,7 @@ class _Import:
 
     def _asking(self, draft: Draft) -> Caller:
         """Return the caller with the origin of a draft, for the records that it becomes."""
-        return in_call(self._caller, origin=_origin(draft))
+        return with_call(self._caller, origin=_origin(draft))
 
 
 def count_as_new(found: Iterable[Found]) -> IntakeReport:

@@ -12,7 +12,7 @@ import click
 
 from minutebook.cli.printing import body, echo, style
 from minutebook.cli.terminal import serving
-from minutebook.config import Settings, environment, load, option_of, settings_with, stated
+from minutebook.config import Settings, environment, explicit, load, option_of, settings_with
 from minutebook.config.machine import places_here
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.served import agent_tools, default_options
@@ -229,7 +229,7 @@ def _unstated_options(
     options: dict[str, str], client: str, contracts: tuple[str, ...]
 ) -> dict[str, str]:
     """Return the settings of a client that options, variables and `config.toml` leave open."""
-    said = stated(options)
+    said = explicit(options)
     defaults = default_options(client)
     if contracts or "contract" in said:
         del defaults["tools"]
@@ -315,7 +315,7 @@ def _stated_in(settings: Settings, options: dict[str, str], names: Iterable[str]
     What folders say is every client's alike, from `config.toml`, unless it is said here of this one.
     """
     standard = settings_with()
-    here = stated(options).get(_FOLDERS)
+    here = explicit(options).get(_FOLDERS)
     if here is None or here.origin == str(settings.home / FILE):
         names = [name for name in names if name != _FOLDERS]
     return [

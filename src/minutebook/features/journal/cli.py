@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.ask import journal as operations
-from minutebook.ask.journal import Titled
+from minutebook.ask.journal import TitledSession
 from minutebook.cli.added_options import added_options
-from minutebook.cli.ids import name_meant
+from minutebook.cli.ids import complete_name
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, as_shown, identity, through
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import SCORES, Summary, Turn
 
 if TYPE_CHECKING:
-    from minutebook.ask.connection import Operating
+    from minutebook.ask.connection import StoreConnection
 
 _INDENT = "    "
 
@@ -54,7 +54,7 @@ def sessions(
             _read(api, meant, as_json=as_json)
 
 
-def _list(api: "Operating", limit: int, offset: int, *, as_json: bool) -> None:
+def _list(api: "StoreConnection", limit: int, offset: int, *, as_json: bool) -> None:
     page = api.run(operations.sessions, limit, offset)
     lines = [_headline(each) for each in page.sessions]
     rest = page.total - offset - len(page.sessions)
@@ -63,7 +63,7 @@ def _list(api: "Operating", limit: int, offset: int, *, as_json: bool) -> None:
     say(page.sessions, lines or "No session was written yet.", as_json)
 
 
-def _read(api: "Operating", name: str, *, as_json: bool) -> None:
+def _read(api: "StoreConnection", name: str, *, as_json: bool) -> None:
     """Print a session from beginning to end, its summary first."""
     found = api.run(operations.session, name)
     parts = [*map(_of_summary, found.summaries), *map(_of_turn, found.turns)]
@@ -71,7 +71,7 @@ def _read(api: "Operating", name: str, *, as_json: bool) -> None:
     say(found, [line for part in parts for line in ("", *part)][1:], as_json)
 
 
-def _summarize(api: "Operating", name: str | None, *, as_json: bool) -> None:
+def _summarize(api: "StoreConnection", name: str | None, *, as_json: bool) -> None:
     """Summarise a session, or every one that grew since; exit with 1 if one could not be summarised."""
     with (
         interruptible(
@@ -94,12 +94,12 @@ def _summarize(api: "Operating", name: str | None, *, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _name_meant(api: "Operating", text: str) -> str:
+def _name_meant(api: "StoreConnection", text: str) -> str:
     """Return the name of the session that equals the text, or is the only one to begin with it."""
-    return name_meant("session's name", api.run(operations.session_names, text), text)
+    return complete_name("session's name", api.run(operations.session_names, text), text)
 
 
-def _headline(titled: Titled) -> str:
+def _headline(titled: TitledSession) -> str:
     session = titled.session
     title = "(no summary yet)" if titled.title is None else titled.title
     when = f"{session.last:%Y-%m-%d %H:%M}"
@@ -122,7 +122,7 @@ def _of_summary(summary: Summary) -> list[str]:
 def _of_turn(turn: Turn) -> list[str]:
     parts = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
     head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  "
-    head += by_whom(turn.author, turn.origin)
+    head += byline(turn.author, turn.origin)
     head += through(turn.origin)
     lines = [
         line

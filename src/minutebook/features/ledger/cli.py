@@ -13,7 +13,7 @@ from minutebook.cli.terminal import Commands, as_json, identity, through
 from minutebook.features.ledger import graphs as decision_graphs
 from minutebook.features.ledger import operations
 from minutebook.record.errors import InvalidInput, MinutebookError
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import Decision
 
@@ -184,7 +184,7 @@ def _waiting_notice(count: int) -> str:
 
 
 def _line(decision: Decision) -> str:
-    who = f"{by_whom(decision.author, decision.origin)} ({decision.authorship}){through(decision.origin)}"
+    who = f"{byline(decision.author, decision.origin)} ({decision.authorship}){through(decision.origin)}"
     line = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
     return f"{line}  {style(decision.id, dim=True)}"
 
@@ -197,7 +197,7 @@ def _list_proposed(options: dict[str, str], *, as_json: bool) -> None:
     for waiting in pending:
         each = waiting.proposal
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
-        who = f"{by_whom(each.author, each.origin)}{through(each.origin)}"
+        who = f"{byline(each.author, each.origin)}{through(each.origin)}"
         lines += [
             f"{style(each.id, bold=True)}  {each.target}: {each.title}",
             style(

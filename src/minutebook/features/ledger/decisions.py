@@ -11,11 +11,11 @@ from minutebook.record.errors import InvalidInput
 from minutebook.record.ids import decision_id
 from minutebook.record.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.record.writing.decision_drafts import (
-    LEAST_RATIONALE,
-    LEAST_RATIONALE_AGAINST,
+    MIN_RATIONALE,
+    MIN_RATIONALE_TO_SUPERSEDE,
     DecisionDraft,
     build_decision,
-    check_is_whole,
+    check_draft,
 )
 from minutebook.record.writing.targets import target_key
 
@@ -36,7 +36,7 @@ class DecisionActs:
         Raises Decided, which names it, if a decision is active there. Raises InvalidInput if the
         draft is not whole, Refused if the caller may not record it, LedgerError if Git fails.
         """
-        check_is_whole(draft, LEAST_RATIONALE)
+        check_draft(draft, MIN_RATIONALE)
         draft = self._writer.screened(caller, draft)
         now = self._clock()
         id = decision_id(now, self._randbits)
@@ -61,7 +61,7 @@ class DecisionActs:
         unknown, Conflict if one is not active or on another target, Forbidden if an agent would
         overrule a person, LedgerError if the ledger cannot be written.
         """
-        check_is_whole(draft, LEAST_RATIONALE_AGAINST)
+        check_draft(draft, MIN_RATIONALE_TO_SUPERSEDE)
         draft = self._writer.screened(caller, draft)
         if not old_ids:
             raise InvalidInput("old_decision_ids", "must name at least one decision")

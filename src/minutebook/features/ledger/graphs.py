@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from minutebook.record.control_characters import escaped
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.records import Decision
 
 MARKS: Mapping[str, str] = {"active": "●", "superseded": "○", "withdrawn": "×"}
@@ -110,7 +110,7 @@ def _edges(decisions: Sequence[Decision]) -> Iterator[tuple[str, str]]:
 
 
 def _label(decision: Decision) -> tuple[str, str, str]:
-    by = by_whom(decision.author, decision.origin)
+    by = byline(decision.author, decision.origin)
     who = f"{decision.created_at:%Y-%m-%d} {by} ({decision.authorship})"
     return decision.target, decision.title, who
 

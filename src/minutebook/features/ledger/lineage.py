@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.record.policy import check_may_write_to
+from minutebook.record.policy import check_may_write_to, check_not_viewer
 from minutebook.record.reason import Reason
 from minutebook.record.records import (
     Authorship,
@@ -22,7 +22,7 @@ from minutebook.record.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.record.writing.decision_drafts import FIXED, authorship_of, check_not_viewer
+from minutebook.record.writing.decision_drafts import IMMUTABLE_FIELDS, authorship_of
 from minutebook.record.writing.targets import target_key
 
 Placed = TypeVar("Placed", Decision, Proposal)
@@ -220,7 +220,7 @@ def violations_between(before: Decision | None, after: Decision | None) -> list[
     ids = (before.id,)
     found = [
         Violation(Rule.FIXED, ids, "its {name} was changed", name=name)
-        for name in FIXED
+        for name in IMMUTABLE_FIELDS
         if getattr(before, name) != getattr(after, name)
     ]
     if before.status not in (DecisionStatus.ACTIVE, after.status):

@@ -16,11 +16,11 @@ from minutebook.record.ids import decision_id, proposal_id
 from minutebook.record.records import Decision, Kind, Proposal, ProposalStatus
 from minutebook.record.writing import decision_drafts
 from minutebook.record.writing.decision_drafts import (
-    LEAST_RATIONALE,
+    MIN_RATIONALE,
     DecisionDraft,
     build_accepted,
     build_proposal,
-    check_is_whole,
+    check_draft,
     close_proposal,
     declined,
     pending_again,
@@ -46,7 +46,7 @@ class Proposals:
 
         Raises InvalidInput, Refused, NotFound, Conflict for a decision on another target.
         """
-        check_is_whole(draft, LEAST_RATIONALE)
+        check_draft(draft, MIN_RATIONALE)
         draft = self._writer.screened(caller, draft)
         now = self._clock()
         id = proposal_id(now, self._randbits)

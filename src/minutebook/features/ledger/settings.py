@@ -21,7 +21,7 @@ class LedgerSettings(Settings):
         FOLDER,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
         "PROJECT/docs/decisions; none named: a repository in the data directory.",
-        of="organization",
+        owner="organization",
     )
     ledger_trust: TrustedCommits = setting(
         "proved",

@@ -16,7 +16,7 @@ from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import home_option
 from minutebook.config import Settings
 from minutebook.config.subjects import scheme_of
-from minutebook.feature import Event, heard
+from minutebook.feature import Event, listeners
 from minutebook.record.caller import Progress
 from minutebook.record.errors import InvalidInput, StoreBusy
 from minutebook.record.reason import count_of
@@ -61,7 +61,7 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
         places = giving.database.place, taking.database.place
         advice = [
             each
-            for of in heard(Event.MOVE)
+            for of in listeners(Event.MOVE)
             for each in of(settings, taking, is_to_server=is_to_server)
         ]
     took = timedelta(seconds=round(time.monotonic() - began))

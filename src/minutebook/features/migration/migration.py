@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from minutebook.features.migration.rows import Transfer
 from minutebook.memory.access.audit import Trail
 from minutebook.memory.access.visibility import Clock
 from minutebook.record.caller import Progress
@@ -13,7 +14,6 @@ from minutebook.record.filters import Filter
 from minutebook.record.reason import count_of
 from minutebook.record.records import CLASSES, TEXT_CLASSES, Kind, Record
 from minutebook.store.protocol import Tended
-from minutebook.store.sql.transfer import Transfer
 from minutebook.store.values import Carried, Change, Gone, TextVectors
 
 BATCH = 500

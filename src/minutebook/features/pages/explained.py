@@ -13,7 +13,7 @@ from minutebook.memory.search.hit_notes import Notes
 from minutebook.memory.search.newest_first import RevisedBy
 from minutebook.memory.search.recall import WEIGHTS, Answering, Selection
 from minutebook.memory.search.signals import Key
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.records import (
     CodeChunk,
     Decision,
@@ -107,7 +107,9 @@ class ExplainedRecall:
         self, caller: Caller, record: Record, under: Sequence[Explained]
     ) -> tuple[Record, ...]:
         """Return the records that a hit took the place of, and the other hits that it perhaps revises."""
-        view = self._store.seen_in(record.organization, anywhere(caller)).where(valid_at=None)
+        view = self._store.seen_in(record.organization, without_folder_scope(caller)).where(
+            valid_at=None
+        )
         old: list[Record] = [
             each.record for each in under if each.revised_by and each.revised_by.id == record.id
         ]

@@ -16,7 +16,7 @@ from minutebook.features.pages.frame.host import Host, is_https, public_url_of
 from minutebook.features.pages.frame.register import registered
 from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.record.errors import InvalidInput
-from minutebook.serve.daemon.operations import DaemonClient, unknown
+from minutebook.serve.daemon.operations import DaemonClient, unknown_request
 
 
 def show(asking: DaemonClient, request: Mapping[str, Any]) -> None:
@@ -25,7 +25,7 @@ def show(asking: DaemonClient, request: Mapping[str, Any]) -> None:
     Raises InvalidInput if the port cannot be used, or the request has another form.
     """
     if not isinstance(wanted := request["pages"], dict):
-        raise unknown()
+        raise unknown_request()
     sign_ins = SignIns(asking.caller, folder=Path(str(wanted["folder"])))
 
     def announce(url: str) -> None:

@@ -8,7 +8,7 @@ from minutebook.cli.printing import body, say, style
 from minutebook.cli.terminal import as_json, headline, identity
 from minutebook.features.recall_log import operations
 from minutebook.features.recall_log.rows import ShownRecall
-from minutebook.record.origin import as_name
+from minutebook.record.origin import quoted_name
 from minutebook.record.records import TextRecord
 
 
@@ -52,7 +52,7 @@ def _lines(recalled: ShownRecall) -> list[str]:
     entry = recalled.entry
     through = " ".join(part for part in (entry.client, entry.contract, entry.act) if part)
     session = f"  {style(entry.session, dim=True)}" if entry.session else ""
-    head = f"{entry.at:%Y-%m-%d %H:%M:%S}  {as_name(entry.actor)}, {through}{session}"
+    head = f"{entry.at:%Y-%m-%d %H:%M:%S}  {quoted_name(entry.actor)}, {through}{session}"
     question = [f"    {body(entry.question, '    ')}"] if entry.question else []
     got = [
         headline(f"    {score:.3f}", record)

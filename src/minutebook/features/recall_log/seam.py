@@ -6,7 +6,7 @@ from typing import Any
 from minutebook.app import App
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.recall_log.rows import ShownRecall
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.record.reason import Reason, counted
 from minutebook.record.records import Memory
@@ -63,7 +63,7 @@ def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None
     """Return the questions of a day by title and address of their session, else by client; None if there were none."""
     from minutebook.features.pages.views import sessions
 
-    caller = anywhere(caller)
+    caller = without_folder_scope(caller)
     found = app.get(RecallLog).entries(caller, span=span, limit=OF_A_DAY)
     if not found:
         return None

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.ask.operation import operation
 from minutebook.features.screening.secret_scan import Masked, SecretScan
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -19,7 +19,7 @@ def scan_secrets(app: "App", caller: Caller) -> Masked:
 @operation("knowledge", writes=True, is_long=True)
 def mask_secrets(app: "App", caller: Caller, reason: str) -> Masked:
     """Replace the secrets in stored records, for good."""
-    return app.get(SecretScan).mask(in_call(caller, reason=reason))
+    return app.get(SecretScan).mask(with_call(caller, reason=reason))
 
 
 OPERATIONS = (scan_secrets, mask_secrets)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from minutebook.config import Settings
-from minutebook.config.kinds import TEXT, URL, path_unless, separated, setting
+from minutebook.config.kinds import TEXT, URL, client_setting, path_unless, separated
 from minutebook.record.reason import Reason
 
 if TYPE_CHECKING:
@@ -17,33 +17,27 @@ class SignInSettings(Settings):
 
     FORMER: ClassVar[tuple[str, ...]] = ("oidc_scopes", "oidc_session")
 
-    jwt_issuer: str | None = setting(
-        None,
-        URL,
-        "Issuer whose signed tokens (JWT) let callers in over HTTP: their `iss` claim.",
-        of="client",
+    jwt_issuer: str | None = client_setting(
+        None, URL, "Issuer whose signed tokens (JWT) let callers in over HTTP: their `iss` claim."
     )
-    jwt_audience: tuple[str, ...] = setting(
+    jwt_audience: tuple[str, ...] = client_setting(
         (),
         separated(None, Reason("a list of names")),
         "For whom such tokens must be made, separated by spaces: one of their `aud` claim.",
-        of="client",
     )
-    jwt_keys: str | None = setting(
+    jwt_keys: str | None = client_setting(
         None,
         path_unless(lambda value: "://" in value, Reason("an https URL, or a file")),
         "The issuer's public keys (JWKS): an https URL, or a file, which is read again.",
-        of="client",
     )
-    oidc_client: str | None = setting(
+    oidc_client: str | None = client_setting(
         None,
         TEXT,
         "Client id under which jwt_issuer, an OpenID provider, lets people sign in to the web pages; "
         "needs public_url, and PUBLIC_URL/signin/callback among the client's redirect URIs there.",
-        of="client",
     )
-    oidc_secret: str | None = setting(
-        None, TEXT, "Its secret there, if any.", is_secret=True, of="client"
+    oidc_secret: str | None = client_setting(
+        None, TEXT, "Its secret there, if any.", is_secret=True
     )
 
     @property

@@ -17,7 +17,7 @@ from minutebook.record.json_lines import (
     record_of,
     version_refused,
 )
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import Key, Kind, Memory
 from minutebook.record.trust.trail import text_digest
 from minutebook.store.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
@@ -242,6 +242,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     except IsADirectoryError as error:
         raise InvalidArchive(path.name, "it is no plain file") from error
     except OSError as error:
-        raise StoreError(of_system(path, error)) from error
+        raise StoreError(os_error_reason(path, error)) from error
     with os.fdopen(handle, "rb") as file:
         yield file

@@ -11,7 +11,7 @@ from minutebook.cli.printing import say, style
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.memory.intake import Outcome
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import count_of
 
@@ -70,7 +70,7 @@ def sync(
         made_here(options) as (app, caller),
         bar("Syncing", hidden=as_json) as progress,
     ):
-        asks = in_call(caller, progress=progress)
+        asks = with_call(caller, progress=progress)
         answer: object
         if check:
             answer = compared = app.get(MachineSync).compare(asks, place)

@@ -38,7 +38,7 @@ from minutebook.features.sync.sync_conflicts import SyncConflict
 from minutebook.memory.access.audit import forget_erased
 from minutebook.memory.intake import IntakeReport, Removals
 from minutebook.record import policy
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import (
     InvalidArchive,
     InvalidInput,
@@ -47,7 +47,7 @@ from minutebook.record.errors import (
     StoreError,
 )
 from minutebook.record.json_lines import json_line
-from minutebook.record.reason import Reason, count_of, of_system
+from minutebook.record.reason import Reason, count_of, os_error_reason
 from minutebook.record.records import Decision, Key, Kind
 from minutebook.record.trust.done_acts import DoneAct, Undoing
 from minutebook.record.trust.trail import ERASE
@@ -171,7 +171,7 @@ class MachineSync:
                 yield _Exchange(self, caller, remote, rows, known)
             except OSError as error:
                 place = error.filename or remote.folder
-                raise StoreError(of_system(place, error)) from error
+                raise StoreError(os_error_reason(place, error)) from error
             finally:
                 if self._of.store.database.key is not None:
                     # Copies of what others can read; beside an encrypted store nothing plain is left of them,
@@ -322,7 +322,7 @@ class _Exchange:
             forget_erased(self._store, new)
         for organization, kind, id in new:
             reason = f"erased on {verified.header.name}"
-            self._trail.log(in_call(self._caller, reason=reason), organization, ERASE, kind, [id])
+            self._trail.log(with_call(self._caller, reason=reason), organization, ERASE, kind, [id])
             self.report.erased += 1
             self.marks.has_erased = True
         if self.marks.has_erased:
@@ -338,7 +338,7 @@ class _Exchange:
                 here = self._store.get(Decision, organization, id)
                 if here is not None and not is_erased_decision(here):
                     going.setdefault(organization, []).append(id)
-        caller = in_call(self._caller, reason=f"erased on {verified.header.name}")
+        caller = with_call(self._caller, reason=f"erased on {verified.header.name}")
         for organization, ids in going.items():
             self._ledger_texts.check(organization)
             self.note_erasure(is_open=True)
@@ -381,7 +381,7 @@ class _Exchange:
             fields = ", ".join(each.fields) or "it was removed on one"
             reason = f"edited on two machines at once: {fields}{each.other_versions}"
             self._trail.log(
-                in_call(self._caller, reason=reason),
+                with_call(self._caller, reason=reason),
                 each.organization,
                 "conflict",
                 each.kind,

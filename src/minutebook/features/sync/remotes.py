@@ -17,7 +17,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from minutebook.record.errors import InvalidInput, StoreBusy, StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.store.disk.atomic_file import new_file, replace_file
 
 FOLDERS = ("machines", "changes", "snapshots")
@@ -102,7 +102,7 @@ class FolderRemote:
             for name in gone:
                 self._place(name).unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(of_system(self.folder, error)) from error
+            raise StoreError(os_error_reason(self.folder, error)) from error
 
     def _place(self, name: str) -> Path:
         place = self.folder.joinpath(*name.split("/"))
@@ -127,7 +127,7 @@ def names_in(folder: Path, kind: str) -> dict[str, int]:
             if _NAME.fullmatch(each.name) and each.is_file() and not each.is_symlink()
         }
     except OSError as error:
-        raise StoreError(of_system(place, error)) from error
+        raise StoreError(os_error_reason(place, error)) from error
 
 
 class GitRemote:

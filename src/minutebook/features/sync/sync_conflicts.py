@@ -18,7 +18,7 @@ from minutebook.features.sync.replication import (
     winner_of,
 )
 from minutebook.record.errors import InvalidInput
-from minutebook.record.ids import id_apart
+from minutebook.record.ids import derived_id
 from minutebook.record.records import (
     Decision,
     Entity,
@@ -37,7 +37,7 @@ from minutebook.record.records import (
 )
 from minutebook.record.writing.decision_drafts import (
     erased,
-    fixed_differences,
+    immutable_differences,
     is_erased_decision,
     merge_decisions,
 )
@@ -135,7 +135,7 @@ def _merged(shown: Decision, others: Sequence[Record]) -> Decision:
     if any(is_erased_decision(each) for each in (shown, *decisions)):
         shown, decisions = erased(shown), [erased(each) for each in decisions]
     for other in decisions:
-        fixed = fixed_differences(shown, other)
+        fixed = immutable_differences(shown, other)
         if fixed:
             remedy = "{id} stands in two forms, which differ in {names}"
             raise InvalidInput("decision", remedy, id=shown.id, names=", ".join(fixed))
@@ -180,7 +180,7 @@ def _copy(shown: Memory, other: Memory) -> list[Record]:
     line = travelling_line(other) or b""
     copy = replace(
         other,
-        id=id_apart(other.id, hashlib.sha256(line).hexdigest()),
+        id=derived_id(other.id, hashlib.sha256(line).hexdigest()),
         given_uuid=None,
         status=Status.UNVERIFIED,
         locked_by=None,
@@ -232,7 +232,7 @@ def _kept(other: Record) -> list[Record]:
     at = _instant_of(other)
     memory = Memory(
         organization=other.organization,
-        id=id_apart(other.id, hashlib.sha256(line).hexdigest()),
+        id=derived_id(other.id, hashlib.sha256(line).hexdigest()),
         content=f"The {other.kind} {other.id} was edited on two machines at once. This is the version "
         f"that is not shown:\n\n{line.decode('utf-8', 'replace').strip()}",
         title=f"Another version of {_label(other)}",

@@ -13,7 +13,7 @@ from minutebook.cli.terminal import Commands, as_json, as_shown, identity
 from minutebook.features.tidying import operations
 from minutebook.features.tidying.findings import OPEN_TOPICS, State, Topic
 from minutebook.features.tidying.operations import Listed, Settle, Suggested, Tidied
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.reason import count_of
 from minutebook.record.records import Decision, Memory, Proposal, Record, Summary
 
@@ -196,7 +196,7 @@ def _item_lines(item: Listed, *, whole: bool = False) -> list[str]:
 
 
 def _record_line(record: Record, *, whole: bool) -> str:
-    by = by_whom(getattr(record, "author", ""), getattr(record, "origin", None))
+    by = byline(getattr(record, "author", ""), getattr(record, "origin", None))
     shown = _shown_text(record, "    ", whole=whole)
     return f"{style(f'{record.id} by {by}', dim=True)}  {shown}"
 

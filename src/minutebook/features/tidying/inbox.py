@@ -14,7 +14,7 @@ from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.undo.undo import Undo
 from minutebook.memory.access.visibility import View
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.record.filters import default_organization
 from minutebook.record.records import SYSTEM_ORGANIZATION, Kind, Record
@@ -220,7 +220,7 @@ class Inbox:
         suggestion = self._rows.numbered(organization, number)
         if suggestion is None:
             return None
-        view = self._store.seen_in(organization, anywhere(caller))
+        view = self._store.seen_in(organization, without_folder_scope(caller))
         records = visible_records(self._store, view, suggestion)
         if records is None:
             return None
@@ -247,7 +247,7 @@ class Inbox:
             remedy = "must be a number as `minutebook tidy` lists them (got {name!r})"
             raise InvalidInput("suggestion", remedy, name=name[:50])
         home = organization or default_organization(caller)
-        if home not in self._store.seen_by(anywhere(caller)).organizations:
+        if home not in self._store.seen_by(without_folder_scope(caller)).organizations:
             raise NotFound(SUGGESTION, name)
         return home, int(number)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from minutebook.ask.memories import in_folder
 from minutebook.ask.operation import check_range, operation
 from minutebook.features.tidying.findings import State, Topic
-from minutebook.record.caller import Caller, FolderScope, in_call
+from minutebook.record.caller import Caller, FolderScope, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.record.records import Decision, Record, Summary
 from minutebook.record.rights.redaction import redacted_for
@@ -89,34 +89,6 @@ def tidy(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TidyReport:
-    """The state of tidying: the last round, its findings, the open items, and the rounds that did not run."""
-
-    last_at: datetime | None
-    looked_at: int
-    found: int
-    waiting: Mapping[str, int]
-    next_at: datetime | None
-    is_overdue: bool
-
-
-@operation()
-def tidy_state(app: "App", caller: Caller) -> TidyReport:
-    """Return when the last round was, and the open items."""
-    from minutebook.features.tidying.looking.state import TidyStatus
-
-    state = app.get(TidyStatus).state(caller)
-    return TidyReport(
-        state.last_at,
-        state.looked_at,
-        state.found.total(),
-        {str(each): count for each, count in state.waiting.items()},
-        state.next_at,
-        state.is_overdue,
-    )
-
-
 @operation("knowledge")
 def suggestions(app: "App", caller: Caller, names: Sequence[str]) -> list[Listed]:
     """Return the open items, by their names."""
@@ -142,7 +114,7 @@ class Settled:
 @operation("knowledge", writes=True)
 def settle(app: "App", caller: Caller, act: Settle, names: Sequence[str], reason: str) -> Settled:
     """Settle items one after the other; if one cannot be settled, the others still are."""
-    asks, done, failed = in_call(caller, reason=reason), list[Listed](), {}
+    asks, done, failed = with_call(caller, reason=reason), list[Listed](), {}
     acts = {
         Settle.APPLY: _review(app).apply,
         Settle.REFUSE: _review(app).refuse,
@@ -235,4 +207,4 @@ def _review(app: "App") -> "Review":
     return app.get(Review)
 
 
-OPERATIONS = (tidy, tidy_state, suggestions, settle)
+OPERATIONS = (tidy, suggestions, settle)

@@ -8,7 +8,7 @@ from minutebook.cli.printing import echo, style
 from minutebook.cli.terminal import identity
 from minutebook.features.undo.operations import ListedAct, act_of, last_acts, take_back
 from minutebook.record.errors import Conflict
-from minutebook.record.origin import as_name
+from minutebook.record.origin import quoted_name
 
 LISTED = 10
 
@@ -49,7 +49,9 @@ def undo(
 
 def _lines(act: ListedAct) -> list[str]:
     through = f" through {act.client}" if act.client else ""
-    who = style(f"{act.at.astimezone():%Y-%m-%d %H:%M}, {as_name(act.actor)}{through}", dim=True)
+    who = style(
+        f"{act.at.astimezone():%Y-%m-%d %H:%M}, {quoted_name(act.actor)}{through}", dim=True
+    )
     line = f"{act.number:>6}  {act.text}  {who}"
     return [
         line,

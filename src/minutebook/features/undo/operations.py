@@ -10,7 +10,7 @@ from minutebook.record import policy
 from minutebook.record.caller import Caller
 from minutebook.record.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.record.filters import default_organization
-from minutebook.record.origin import as_name
+from minutebook.record.origin import quoted_name
 from minutebook.record.reason import Reason
 from minutebook.record.trust.done_acts import DoneAct
 from minutebook.record.trust.trail import UNDO
@@ -103,7 +103,7 @@ def acts_of_day(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     found = [listed(app, caller, each) for each in acts[:MOST]]
     lines = [
         DayLine(
-            Reason("{actor} {text}", actor=as_name(each.actor), text=each.text),
+            Reason("{actor} {text}", actor=quoted_name(each.actor), text=each.text),
             each.at,
             act="" if each.obstacle else f"/undo/{each.number}",
         )

@@ -9,16 +9,16 @@ from functools import partial
 
 from minutebook.app import App
 from minutebook.ask.operation import is_at_keyboard
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.features.undo.images import KEPT
 from minutebook.features.undo.rows import ImageRows
 from minutebook.memory.access.audit import AuditDraft
 from minutebook.memory.jobs import Job
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere, in_call
+from minutebook.record.caller import Caller, with_call, without_folder_scope
 from minutebook.record.errors import Conflict, Forbidden, InvalidInput, NotFound
 from minutebook.record.filters import Filter, default_organization
-from minutebook.record.origin import answers_for
+from minutebook.record.origin import responsible_author
 from minutebook.record.reason import Reason, Word
 from minutebook.record.records import (
     CLASSES,
@@ -38,7 +38,7 @@ from minutebook.record.trust.fingerprints import (
     changed_fields,
     fingerprint,
     id_in_trail,
-    is_same,
+    is_same_state,
 )
 from minutebook.record.trust.trail import DONE, UNDO
 
@@ -169,7 +169,7 @@ class Undo:
     def subjects(self, caller: Caller, act: DoneAct) -> list[Record]:
         """Return the records of an act that the caller may see, as they are, or were if they are gone."""
         home = act.last.organization
-        seen = self._records.seen_in(home, anywhere(caller)).where(with_deleted=True)
+        seen = self._records.seen_in(home, without_folder_scope(caller)).where(with_deleted=True)
         ids = [(kind, id) for kind, id in act.made if kind not in (Kind.VERSION, Kind.LINK)]
         found = (self._kept(home, kind, id) or self._rows.latest(home, id) for kind, id in ids)
         return [each for each in found if isinstance(each, TextRecord) and seen.passes(each)]
@@ -180,7 +180,7 @@ class Undo:
         Raises NotFound, Forbidden if it is another's, Conflict if it cannot be taken back or a record was changed
         since, and what may not be written as any other act does.
         """
-        caller = anywhere(caller)
+        caller = without_folder_scope(caller)
         return self._take_back(caller, self.read(caller, name))
 
     def take_back_entries(
@@ -199,7 +199,7 @@ class Undo:
         for each in [] if is_any else entries:
             if not is_own(caller, DoneAct((each,))):
                 self.read(caller, f"{each.number}@{organization}")
-        self._take_back(anywhere(caller), FoundAct(act, None))
+        self._take_back(without_folder_scope(caller), FoundAct(act, None))
 
     def keep(self, organization: str, entries: Sequence[int], *, is_lasting: bool) -> None:
         """Keep the images of some entries for good, or for a day from now on."""
@@ -211,7 +211,7 @@ class Undo:
         if obstacle := self.obstacle(caller, found):
             raise Conflict(str(act.last.number), obstacle)
         reason = f"takes back {act.named.act}, entry {act.last.number}"
-        caller = in_call(caller, reason=reason)
+        caller = with_call(caller, reason=reason)
         undoing = self._undoing(caller, act)
         if undoing.run is None:
             self._put_back(caller, act, undoing.after)
@@ -220,7 +220,7 @@ class Undo:
         return act
 
     def _undoing(self, caller: Caller, act: DoneAct) -> Undoing:
-        ways = [found for way in loaded("undo") if (found := way(self._app, caller, act))]
+        ways = [found for way in entries_of("undo") if (found := way(self._app, caller, act))]
         # A suggestion may be settled by confirming what nobody changes: both are taken back.
         undoing = _joined(ways) if ways else _of_core(act)
         if undoing == Undoing() and not _KINDS.issuperset(kind for kind, _ in act.made):
@@ -242,7 +242,7 @@ class Undo:
             is_as_left = now is None if not made.after else _is(now, made.after)
             if not is_as_left:
                 raise Conflict(id, self._changed_since(act, id))
-            if made.before and not is_same(before.get((kind, id), ""), made.before):
+            if made.before and not is_same_state(before.get((kind, id), ""), made.before):
                 raise Conflict(id, Reason("how it was before is not known any more"))
             if kind is Kind.MEMORY and not made.before and made.after:
                 self._check_alone(act, id)
@@ -359,7 +359,7 @@ class Undo:
                 self._app.supersession.close_gap(record)
             elif not isinstance(record, Edge):
                 author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009
-                policy.check_may_remove_work_of(caller, answers_for(author, origin))
+                policy.check_may_remove_work_of(caller, responsible_author(author, origin))
             if isinstance(record, TextRecord):
                 audit.changes(record.text, None)
             self._store.delete(type(record), record.organization, record.id)
@@ -441,7 +441,7 @@ def _is(record: Record | None, state: str) -> bool:
         return False
     now = fingerprint(record)
     differing = changed_fields(record.kind, state, now)
-    return is_same(now, state) or (differing is not None and differing <= COUNTING)
+    return is_same_state(now, state) or (differing is not None and differing <= COUNTING)
 
 
 def _text(record: Record | None) -> str | None:

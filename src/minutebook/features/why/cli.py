@@ -21,7 +21,7 @@ from minutebook.features.why.operations import commits_about, requests_before
 from minutebook.features.why.session_requests import Request, WrittenCode
 from minutebook.features.why.telling import LineChange, Rank, Reason, in_order, read_history
 from minutebook.record.errors import InvalidInput
-from minutebook.record.origin import as_name
+from minutebook.record.origin import quoted_name
 
 _TITLE = 200
 
@@ -111,7 +111,7 @@ def _lines(reason: Reason) -> Iterator[str]:
         yield f"    {body(reason.text.strip(), '    ')}"
         return
     subject, _, rest = reason.text.strip().partition("\n")
-    who = f"{reason.at:%Y-%m-%d}, {as_name(reason.author)}"
+    who = f"{reason.at:%Y-%m-%d}, {quoted_name(reason.author)}"
     yield f"commit {style(reason.short_id, dim=True)}  {subject}  ({who})"
     if rest.strip():
         yield f"    {body(rest.strip(), '    ')}"

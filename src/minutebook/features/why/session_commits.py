@@ -10,7 +10,7 @@ import click
 
 from minutebook.ask import journal
 from minutebook.cli.added_options import AddedOptions
-from minutebook.cli.ids import name_meant
+from minutebook.cli.ids import complete_name
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, short, style
 from minutebook.config.folders.finding import find_place
@@ -65,7 +65,7 @@ def _list_commits(options: dict[str, str], typed: Mapping[str, Any]) -> None:
     repository = open_repository(Path(), "--commits")
     with opened(options) as api:
         scope = scope_of(find_place(Path.cwd()))
-        name = name_meant(
+        name = complete_name(
             "session's name", api.run(journal.session_names, typed["name"]), typed["name"]
         )
         turns = api.run(journal.session, name).turns

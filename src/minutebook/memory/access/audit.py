@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from types import MappingProxyType
 from typing import Protocol
 
-from minutebook.feature import Event, heard
+from minutebook.feature import Event, listeners
 from minutebook.memory.access.visibility import Clock, seen_by, seen_in
 from minutebook.memory.screening.secrets import masked
 from minutebook.record import policy
@@ -36,7 +36,7 @@ from minutebook.record.trust.fingerprints import (
     fingerprint,
     has_fingerprint,
     id_in_trail,
-    is_same,
+    is_same_state,
 )
 from minutebook.record.trust.trail import HEAD, Break, first_break
 from minutebook.store.protocol import Snapshot, Store, Tended
@@ -56,7 +56,7 @@ class ErasedCopies(Protocol):
 
 def forget_erased(store: Tended, records: Sequence[Key]) -> None:
     """Remove the rows of features about records that are being erased, in the transaction."""
-    for forget in heard(Event.ERASE):
+    for forget in listeners(Event.ERASE):
         forget(store, records)
     ids = defaultdict[str, set[str]](set)
     for organization, _, id in records:
@@ -427,7 +427,7 @@ class Trail:
         found = self._store.find(Entry, Filter(organization=record.organization, equal=equal))
         id, made = id_in_trail(record.kind, record.id), fingerprint(record)
         return any(
-            (each.kind, each.id) == (record.kind, id) and is_same(each.after, made)
+            (each.kind, each.id) == (record.kind, id) and is_same_state(each.after, made)
             for entry in found
             if entry.act not in (TAKE_IN, TAKE_IN_PERSONS)
             for each in map(Fingerprinted.from_text, entry.fingerprints)
@@ -509,7 +509,7 @@ class Trail:
             if entry.act in FINAL - {trail.ERASE}:
                 changed_ids = {each.id for each in changes}
                 SideWords(self._store.database).forget(audit.organization, changed_ids)
-            for note in heard(Event.ACT):
+            for note in listeners(Event.ACT):
                 note(self._store, entry, changes, audit.noted)
 
     def _changes(self, audit: AuditDraft, organization: str, begun: int) -> list[Change]:

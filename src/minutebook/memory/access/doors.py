@@ -22,7 +22,7 @@ from minutebook.record.trust.doors import (
     door_of,
     voice_of_decision,
     voice_of_memory,
-    waits,
+    waits_for_review,
 )
 from minutebook.record.trust.trail import HEAD
 from minutebook.record.writing.turns import Session
@@ -130,7 +130,7 @@ class Doors:
 
     def waiting(self, caller: Caller) -> list[Memory]:
         """Return the memories of `told` that wait for a person, the newest first."""
-        waiting = [memory for memory, voice in self.told(caller) if waits(memory, voice)]
+        waiting = [memory for memory, voice in self.told(caller) if waits_for_review(memory, voice)]
         return sorted(waiting, key=lambda each: (each.ingestion_time, each.id), reverse=True)
 
     def _newest(self, caller: Caller, equal: dict[str, object]) -> list[Memory]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from minutebook.record.caller import Caller, Note
 from minutebook.record.instants import age_of
-from minutebook.record.origin import as_name, by_whom
+from minutebook.record.origin import byline, quoted_name
 from minutebook.record.records import (
     CodeChunk,
     Decision,
@@ -80,10 +80,10 @@ def written(record: TextRecord) -> Written | None:
         case RelationText():
             at = record.at
         case ProjectCommit():
-            return Written(record.at, as_name(record.author), None, None)
+            return Written(record.at, quoted_name(record.author), None, None)
         case _:
             return None
-    author = by_whom(record.author, record.origin)
+    author = byline(record.author, record.origin)
     by = f"{author} through {client}" if client else author
     return Written(at, by, session, None if status in _USUAL else str(status))
 
@@ -140,13 +140,13 @@ def _said_of(record: Record) -> Mapping[str, str]:
         case CodeChunk():
             return {"file": record.path, "trust": "captured"}
         case ProjectCommit():
-            at, author = record.at.isoformat(), as_name(record.author)
+            at, author = record.at.isoformat(), quoted_name(record.author)
             return {"author": author, "at": at, "trust": "captured"}
         case _:
             return {}
     origin = {} if record.origin is None else record.origin.parts
     named = {name: text for name, text in origin.items() if name not in _UNSAID}
-    return {"author": by_whom(record.author, record.origin), **known, **named}
+    return {"author": byline(record.author, record.origin), **known, **named}
 
 
 def _sentence(marked: list[dict[str, Any]]) -> str:

@@ -27,7 +27,7 @@ from minutebook.record.rights.grants import (
     Grant,
     NewToken,
     caller_with,
-    check_end,
+    check_expiry,
     check_grant,
     grant_of,
     home_of,
@@ -103,7 +103,7 @@ class Tokens:
         """
         now = self._clock()
         check_grant(grant)
-        check_end(grant.expires_at, now)
+        check_expiry(grant.expires_at, now)
         id = new_id(now, self._randbits)
         secret = self._new_secret(id)
         token = Token(
@@ -201,7 +201,7 @@ class Tokens:
         Raises Forbidden as `create` does, NotFound if there is no such token, Conflict if it was
         revoked, InvalidInput if `expires_at` is past.
         """
-        check_end(expires_at, self._clock())
+        check_expiry(expires_at, self._clock())
         secret = self._new_secret(id)
         with self._audited(caller, "rotate_token", self._read(id)) as audit:
             policy.check_may_issue(caller)

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import NotFound
 from minutebook.record.filters import Filter, MemoryQuery, open_organizations, visible_filter
 from minutebook.record.ids import uuid_named
@@ -161,6 +161,10 @@ class View:
     def match(self, of: type[TextRecord], query: TextQuery, limit: int) -> list[Candidate]:
         """Rank the records that hold any term of a query by BM25."""
         return self._store.match(of, self._where, query, limit)
+
+    def holding_words(self, of: type[TextRecord], words: Sequence[Sequence[str]]) -> list[set[str]]:
+        """Return, for each of some words, given by the terms that stand for it, the ids of the records that hold it."""
+        return self._store.holding_words(of, self._where, words)
 
     def nearest(
         self,
@@ -380,7 +384,7 @@ class Records:
 
         Raises NotFound if there is none or the caller may not see it.
         """
-        for view in self.seen_by(anywhere(caller)):
+        for view in self.seen_by(without_folder_scope(caller)):
             record = view.where(with_deleted=with_deleted).get(of, id)
             if record is not None:
                 return record

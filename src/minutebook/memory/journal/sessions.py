@@ -10,7 +10,7 @@ from minutebook.memory.access.visibility import View
 from minutebook.memory.infrastructure import Infrastructure
 from minutebook.memory.record_writer import RecordWriter
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.day import DaySpan
 from minutebook.record.errors import InvalidInput
 from minutebook.record.listed import SessionTurns
@@ -127,7 +127,7 @@ class Sessions:
         """
         turns: list[Turn] = []
         total = 0
-        for view in self._store.seen_by(anywhere(caller)).narrowed(session=session):
+        for view in self._store.seen_by(without_folder_scope(caller)).narrowed(session=session):
             if len(turns) < limit:
                 turns += view.find(
                     Turn,
@@ -150,7 +150,7 @@ class Sessions:
         With a name, those of that name only, whatever folder the caller works in.
         """
         named = {} if name is None else {"session": name}
-        caller = caller if name is None else anywhere(caller)
+        caller = caller if name is None else without_folder_scope(caller)
         seen = self._store.seen_by(caller).narrowed(**named)
         found = [session for view in seen for session in _sessions(view)]
         return sorted(found, key=lambda session: session.last, reverse=True)
@@ -170,7 +170,7 @@ class Sessions:
 
     def turns(self, caller: Caller, session: Session) -> View:
         """Return a reader of the turns of a session, wherever the caller works."""
-        view = self._store.seen_in(session.organization, anywhere(caller))
+        view = self._store.seen_in(session.organization, without_folder_scope(caller))
         return view.narrowed(**session.scope)
 
     def _in_its_place(self, caller: Caller, turn: Turn) -> Turn:
@@ -179,7 +179,7 @@ class Sessions:
         The caller must hold the writer's lock.
         """
         own = {"session": turn.session, "repository": turn.repository, "user": turn.user}
-        here = self._store.seen_in(turn.organization, anywhere(caller)).narrowed(**own)
+        here = self._store.seen_in(turn.organization, without_folder_scope(caller)).narrowed(**own)
         last = here.find(Turn, order=["-at"], limit=1)
         at = instant_after(turn.at, last[0] if last else None)
         while self._store.is_taken(Turn, turn.organization, turn_id(at)):

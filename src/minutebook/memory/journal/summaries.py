@@ -17,7 +17,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, MinutebookError, NotFound, StoreClosed
 from minutebook.record.filters import default_organization
 from minutebook.record.listed import SummaryPage
-from minutebook.record.origin import answers_for
+from minutebook.record.origin import responsible_author
 from minutebook.record.reason import count_of
 from minutebook.record.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.record.writing.turns import Session
@@ -165,7 +165,7 @@ class Summaries:
                 gone = 0
                 for summary in view.find(Summary):
                     if audit.may(summary) and policy.may_remove_work_of(
-                        caller, answers_for(summary.author, summary.origin)
+                        caller, responsible_author(summary.author, summary.origin)
                     ):
                         self._store.delete(Summary, view.organization, summary.id)
                         gone += 1

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.memory.journal.summary_draft import (
     ANSWER_TOKENS,
     INSTRUCTIONS,
@@ -75,7 +75,7 @@ class Summarizers:
             else:
                 return _made(draft, model.name, failed)
         # Its patterns take a tenth of a second to compile, which most processes have no use for.
-        for summarize in loaded("models.summarizer"):
+        for summarize in entries_of("models.summarizer"):
             return _made(summarize(read, count), BUILT_IN, failed)
         raise Unanswered("; ".join(failed) or "no summarizer is installed")
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from minutebook.memory.access.visibility import Records
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import NotFound
 from minutebook.record.ids import is_id, uuid_of
 from minutebook.record.listed import LinkedMemory
@@ -31,14 +31,14 @@ class Browsing:
 
     def links(self, caller: Caller, memory: Memory) -> list[LinkedMemory]:
         """Return the links from and to a memory of which the caller may see both ends."""
-        view = self._store.seen_in(memory.organization, anywhere(caller))
+        view = self._store.seen_in(memory.organization, without_folder_scope(caller))
         links = [edge for edge in view.edges([memory.id]) if edge.kind is Kind.LINK]
         ends = ((edge, view.get(Memory, edge.other_end(memory.id))) for edge in links)
         return [LinkedMemory(edge, other) for edge, other in ends if other is not None]
 
     def mentioned(self, caller: Caller, memory: Memory) -> list[Entity]:
         """Return the entities that a memory mentions and the caller may see."""
-        view = self._store.seen_in(memory.organization, anywhere(caller))
+        view = self._store.seen_in(memory.organization, without_folder_scope(caller))
         named = {edge.target for edge in view.edges([memory.id]) if edge.kind is Kind.MENTION}
         return sorted(
             view.where(ids=frozenset(named)).find(Entity), key=lambda each: (each.name, each.id)

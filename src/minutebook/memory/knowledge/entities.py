@@ -5,7 +5,7 @@ from dataclasses import replace
 from minutebook.memory.access.visibility import View
 from minutebook.memory.infrastructure import Infrastructure
 from minutebook.memory.knowledge.mentions import Mentions
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import Conflict, ScopeViolation
 from minutebook.record.filters import default_organization, repository_of
 from minutebook.record.ids import new_id
@@ -116,7 +116,7 @@ class Entities:
         """
         start = self._store.read(caller, Entity, id)
         view = self._store.seen_in(start.organization, caller)
-        around = self._store.seen_in(start.organization, anywhere(caller))
+        around = self._store.seen_in(start.organization, without_folder_scope(caller))
         reached: dict[str, Entity] = {start.id: start}
         walked: dict[str, Edge] = {}
         frontier = [start.id]
@@ -154,7 +154,7 @@ class Entities:
         self, caller: Caller, organization: str, triple: tuple[str, str, str], weight: float
     ) -> Edge:
         source, target, type = triple
-        view = self._store.seen_in(organization, anywhere(caller))
+        view = self._store.seen_in(organization, without_folder_scope(caller))
         same = view.narrowed(source=source, target=target, type=type).find(Relation)
         if same:
             return replace(same[0], weight=weight)

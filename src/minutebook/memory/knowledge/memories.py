@@ -19,7 +19,7 @@ from minutebook.record import policy
 from minutebook.record.caller import Caller, Note
 from minutebook.record.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.record.filters import MemoryQuery, default_organization
-from minutebook.record.ids import id_apart, new_id, uuid_of
+from minutebook.record.ids import derived_id, new_id, uuid_of
 from minutebook.record.listed import MemoryList
 from minutebook.record.reason import Reason
 from minutebook.record.records import (
@@ -449,7 +449,7 @@ class Memories:
 
 def _id_apart(caller: Caller, id: str) -> str:
     repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
-    return id_apart(id, caller.user or "", *repositories)
+    return derived_id(id, caller.user or "", *repositories)
 
 
 def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -> MemoryList:

@@ -12,7 +12,7 @@ from typing import Literal
 from minutebook.memory.access.visibility import seen_by
 from minutebook.memory.embeddings import Embeddings
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere
+from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import StoreClosed, StoreError
 from minutebook.record.filters import Filter
 from minutebook.record.records import CLASSES, Kind, Record
@@ -168,7 +168,7 @@ class EngineControl:
         pid, uptime = self.pid(caller), round(time.monotonic() - self._opened, 3)
         try:
             self.check_open(caller)
-            seen = seen_by(self._engine, anywhere(caller))
+            seen = seen_by(self._engine, without_folder_scope(caller))
             counts = {kind: seen.count(CLASSES[kind]) for kind in COUNTED}
         except StoreClosed:
             detail = "The database is stopped; start_database opens it again."

@@ -13,7 +13,7 @@ from minutebook.memory.knowledge.supersession import Supersession
 from minutebook.record import policy
 from minutebook.record.caller import Caller
 from minutebook.record.filters import MemoryQuery
-from minutebook.record.origin import answers_for
+from minutebook.record.origin import responsible_author
 from minutebook.record.policy import Policy
 from minutebook.record.records import CLASSES, SYSTEM_ORGANIZATION, Entity, Kind, Memory, Relation
 
@@ -130,7 +130,7 @@ class Overview:
         gone = [
             entity
             for entity in entities
-            if policy.may_remove_work_of(caller, answers_for(entity.author, entity.origin))
+            if policy.may_remove_work_of(caller, responsible_author(entity.author, entity.origin))
             and audit.may(entity)
         ]
         for entity in gone:

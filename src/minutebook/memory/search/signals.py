@@ -376,14 +376,8 @@ class Retriever:
         """Return those of the best by words that hold every word and phrase of a question of few words."""
         if len(query.words) > FEW_WORDS:
             return set()
-        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
-        ids = frozenset(id for _, id in best)
-        for forms in query.words:
-            if not ids:
-                break
-            held = view.where(ids=ids).match(of, TextQuery(forms), len(ids))
-            ids = frozenset(each.id for each in held)
-        return {(view.organization, id) for id in ids}
+        best, holding = self._holding(of, view, query, lexical)
+        return set(best).intersection(*holding)
 
     def count(self, of: type[TextRecord], views: Iterable[View]) -> int:
         """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""
@@ -422,13 +416,20 @@ class Retriever:
 
         The others are taken to hold as little as any of these.
         """
-        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
-        here = view.where(ids=frozenset(id for _, id in best))
-        holding = [
-            self.matches(of, here, TextQuery(forms), len(best)) for forms in query.words if best
-        ]
+        best, holding = self._holding(of, view, query, lexical)
         measured = coverage(best, holding, len(query.phrases))
         return dict.fromkeys(lexical, min(measured.values(), default=0.0)) | dict(measured)
+
+    def _holding(
+        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
+    ) -> tuple[list[Key], list[set[Key]]]:
+        """Return the best by words, and for each word of the question which of these hold it."""
+        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
+        if not best:
+            return best, []
+        here = view.where(ids=frozenset(id for _, id in best))
+        held = here.holding_words(of, query.words)
+        return best, [{(view.organization, id) for id in ids} for ids in held]
 
     def compare(
         self,

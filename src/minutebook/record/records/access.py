@@ -24,9 +24,9 @@ class Role(StrEnum):
 class Token(Record):
     """A credential for a caller: a secret of which only the SHA-256 is kept, in hexadecimal.
 
-    `name`, `role` and the scopes that bind are those of the caller it makes; a scope that is None
-    binds to none. `organization` is the system's for every token. A token whose `revoked_at` is set
-    lets nobody in again.
+    `name`, `role` and the scopes `bound_…` are those of the caller that shows it; None does not
+    bind. `organization` is the system's for every token. A token whose `revoked_at` is set
+    is no longer accepted.
     """
 
     kind: ClassVar[Kind] = Kind.TOKEN
@@ -49,10 +49,10 @@ class Entry(Record):
 
     The first entry of an organization has number 1 and an empty `previous`. `before` and `after`
     are digests of the record's text, never the text. `outcome` is `done` or the refusal's name.
-    `token` is the id of the token with which the actor came, empty where they came without one.
-    `origin` is by which program and contract, in which session; None if unknown. `reason` is why, in
-    the actor's words; empty where they gave none. `fingerprints` are of the records that the act
-    changed, as `domain.fingerprints` writes them.
+    `token` is the id of the actor's token, empty without one.
+    `origin` names the program, contract and session; None if unknown. `reason` is the actor's reason in
+    their words, empty if they gave none. `fingerprints` are those of the records that the act
+    changed, each a `Fingerprinted` as text.
     """
 
     kind: ClassVar[Kind] = Kind.ENTRY
@@ -78,9 +78,9 @@ class Entry(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head(Record):
-    """Where an organization's trail ends: the number and digest of its last entry.
+    """The end of an organization's trail: the number and digest of its last entry.
 
-    Kept apart from the entries, so that the last ones cannot go unnoticed.
+    It is kept apart from the entries, so that a removal of the last ones is noticed.
     """
 
     kind: ClassVar[Kind] = Kind.HEAD

@@ -11,7 +11,7 @@ from minutebook.record.records.record import Kind, Record, TextRecord
 
 
 class IndexState(StrEnum):
-    """How far a project's index is."""
+    """The progress of a project's index."""
 
     PENDING = "pending"
     INDEXING = "indexing"
@@ -21,10 +21,10 @@ class IndexState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project(Record):
-    """A folder of code that was indexed under a name, its id; `path` is where the folder is.
+    """A folder of code that was indexed under a name, which is its id; `path` is the folder's.
 
-    Of the files found, `indexed_files` have been read, and at `read_at` all; the state is completed
-    when their chunks have vectors as well. `skipped` counts what was left out, by reason. `reason`
+    Of `total_files` found, `indexed_files` have been read; all were at `read_at`. The state is completed
+    when their chunks have vectors as well. `skipped` counts the files left out, by reason. `reason`
     tells why the state is failed.
     """
 
@@ -46,7 +46,7 @@ class Project(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File(Record):
-    """A file of a project as it was when last read: the digest of its bytes, its stamp on disk."""
+    """A file of a project as it was when last read: the digest of its bytes, and its stamp on disk (size and times)."""
 
     kind: ClassVar[Kind] = Kind.FILE
 
@@ -59,13 +59,13 @@ class File(Record):
 
 
 MAX_CHUNK_TEXT = 6000
-"""Characters of a chunk that search reads; the rest of an endless line means nothing."""
+"""Characters of a chunk that search reads, so that an endless line costs no more."""
 
 MAX_PASSAGE = 400
-"""Characters of a chunk that are embedded: what it is and how it begins, about 80 tokens on average."""
+"""Characters of a chunk that are embedded: path, name and first lines, about 80 tokens on average."""
 
 PASSAGE = f"code {MAX_PASSAGE}"
-"""Names what is embedded of a chunk; vectors of passages of another name are made again."""
+"""The name of the rule by which passages of chunks are cut; vectors made under another name are made again."""
 
 _PARTS = re.compile(r"\.|::|#|/")
 _HUMPS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
@@ -125,7 +125,7 @@ MAX_SUBJECT, MAX_MESSAGE, MAX_CHANGES = 60, 100, 130
 class ProjectCommit(TextRecord):
     """A commit in the history of a project: its message, the paths of files that it changed, and changed lines of code.
 
-    `author` is as Git gives it, `sha` whole. Derived: it can be read from Git again, and goes when no branch has it any more.
+    `author` is as Git gives it, `sha` the full one. It is derived: it can be read from Git again, and is removed when no branch has it.
     """
 
     kind: ClassVar[Kind] = Kind.COMMIT
@@ -147,7 +147,7 @@ class ProjectCommit(TextRecord):
 
     @property
     def passage(self) -> str:
-        """The part of the text that is embedded: how message and lines begin. Words find the rest."""
+        """The part of the text that is embedded: the beginnings of message and lines. Words find the rest."""
         if not self.changes:
             return self.message[:MAX_SUBJECT]
         return f"{self.message[:MAX_MESSAGE]}\n{self.changes[:MAX_CHANGES]}"

@@ -1,4 +1,4 @@
-"""Decisions, proposals, and how far the tables have followed their ledger."""
+"""Decisions, proposals, and the last commit of the ledger that the tables have taken in."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from minutebook.record.writing.targets import target_key
 
 
 class DecisionStatus(StrEnum):
-    """Where in its life a decision is."""
+    """The state of a decision."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -29,9 +29,9 @@ class Authorship(StrEnum):
 class Decision(TextRecord):
     """A choice on the record about a target, with its reasons and its place in a chain.
 
-    Only `status`, `superseded_by` and `commit_id` ever change. `supersedes` names what it replaced,
-    `superseded_by` what replaced it: one, or one of each branch where colleagues superseded it on
-    two and then merged. `author` is the caller's name, `proposal` the proposal that was accepted,
+    Only `status`, `superseded_by` and `commit_id` ever change. `supersedes` names the decisions that it replaced,
+    `superseded_by` those that replaced it: one, or several where colleagues superseded it on
+    different branches and then merged. `author` is the caller's name, `proposal` the proposal that was accepted,
     `commit_id` the commit that last wrote it.
     """
 
@@ -55,7 +55,7 @@ class Decision(TextRecord):
 
     @property
     def target_key(self) -> str:
-        """The target as it is compared; all spellings of one target have the same key."""
+        """The key of the target, the same for all its spellings."""
         return target_key(self.target)
 
     @property
@@ -76,8 +76,8 @@ class ProposalStatus(StrEnum):
 class Proposal(TextRecord):
     """A decision that is not yet accepted; `supersedes` names the decisions that it is to replace.
 
-    `settled_by` accepted or declined it at `settled_at`; `decision` is what an accepted one became, or the
-    decision in the ledger's Git that waits here until it is accepted.
+    `settled_by` accepted or declined it at `settled_at`. `decision` is the id of the decision that an accepted one became, or
+    of the one in the ledger's Git that waits here to be accepted.
     """
 
     kind: ClassVar[Kind] = Kind.PROPOSAL
@@ -105,7 +105,7 @@ class Proposal(TextRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerMark(Record):
-    """How far the tables have followed a ledger: up to this commit, found sound at that instant."""
+    """The last commit of a ledger that the tables have taken in, found sound at `verified_at`."""
 
     kind: ClassVar[Kind] = Kind.LEDGER
 

@@ -34,7 +34,7 @@ class Edge(Record):
     """A directed, typed, weighted edge from `source` to `target`."""
 
     joins: ClassVar[tuple[type[Record], type[Record]]]
-    """What it leads from, and what to."""
+    """The classes of its source and of its target."""
 
     source: str
     target: str
@@ -44,7 +44,7 @@ class Edge(Record):
     origin: Origin | None = None
 
     def other_end(self, id: str) -> str:
-        """Return the id of the entity at the other end of the edge from the one with this id."""
+        """Return the id of the record at the other end of the edge than the one with this id."""
         return self.target if self.source == id else self.source
 
 
@@ -58,7 +58,7 @@ class Relation(Edge):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationText(TextRecord):
-    """A relation as a sentence: `Ana Ruiz —works_on→ Halcyon`; `author` joined the two."""
+    """A relation as a sentence: `Ana Ruiz —works_on→ Halcyon`; `author` wrote it."""
 
     kind: ClassVar[Kind] = Kind.RELATION
 

@@ -49,7 +49,7 @@ class Turn(TextRecord):
 
     @property
     def said(self) -> str:
-        """The text that a reader is shown: prompt and response, or the thought where neither is there."""
+        """The text that a reader is shown: prompt and response, or the thought if both are empty."""
         return "\n".join(filter(None, (self.prompt, self.response))) or self.thought
 
     @property
@@ -60,10 +60,10 @@ class Turn(TextRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(TextRecord):
-    """The summary of a session when `last_turn` (empty: not known) was its last turn.
+    """The summary of a session up to `last_turn`, an id (empty: unknown).
 
-    `at` is when it was summarised. `reasons` tells of the SCORES, of the category and of who made it,
-    why. `made_by` names the summarizer. `author` asked for it.
+    `at` is when it was summarised. `made_by` names the summarizer, `author` who asked for it.
+    `reasons` explains, by name, the SCORES, the `category` and `made_by`.
     """
 
     kind: ClassVar[Kind] = Kind.SUMMARY

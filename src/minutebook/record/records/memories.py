@@ -42,7 +42,7 @@ class MemoryType(StrEnum):
 
 
 class Status(StrEnum):
-    """Where in its life a memory is."""
+    """The state of a memory."""
 
     DRAFT = "draft"
     ACTIVE = "active"
@@ -54,7 +54,7 @@ class Status(StrEnum):
 
 
 def text_of(title: str | None, content: str) -> str:
-    """Return the text of a memory that search reads."""
+    """Return the text of a memory, which search reads: the title, if there is one, and the content."""
     return content if title is None else f"{title}\n{content}"
 
 
@@ -64,9 +64,9 @@ class Memory(TextRecord):
 
     `event_time` is when it happened, `ingestion_time` when the store learned of it.
     `user` and `repository` are None for what concerns everyone in the organization.
-    `given_uuid` is the UUID under which it was created, where the id does not give it back.
-    `reason` tells why it ended or was deprecated; `superseded_by` names the memory that took its
-    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role that locked it,
+    `given_uuid` is the UUID under which it was created, if that cannot be computed from the id.
+    `reason` tells why it ended or was deprecated; `superseded_by` is the id of the memory that
+    replaced it. `deleted_at` marks a soft-deleted memory, `locked_by` is the role that locked it,
     `unlocks_to` the status that it had before.
     """
 

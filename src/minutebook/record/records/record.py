@@ -9,10 +9,10 @@ SYSTEM_ORGANIZATION = "~system"
 """The organization that holds system-wide records; every caller may read it."""
 
 DEFAULT_ORGANIZATION = "default"
-"""Where a personal store writes when nobody named an organization."""
+"""The organization of records for which nobody named one."""
 
 DEFAULT_USER = "default"
-"""Whose a memory of user scope is when nobody named the user."""
+"""The user of memories of user scope for which nobody named one."""
 
 
 class Kind(StrEnum):

@@ -13,7 +13,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The identity that a token gives its bearer; None binds to no scope, and ends never."""
+    """The identity that a token gives its bearer; None means bound to no scope, or without an end."""
 
     name: str
     role: Role
@@ -58,21 +58,21 @@ def caller_with(grant: Grant, token: str) -> Caller:
 
 
 def home_of(token: Token) -> str:
-    """Return the organization that keeps the trail of a token: the one that it is for, else the system's."""
+    """Return the organization that keeps the trail of a token: the one that it is bound to, else the system's."""
     return token.bound_organization or SYSTEM_ORGANIZATION
 
 
 SIGNED_BEFORE, SIGNED_WITH_ID = "sub", "jti"
-"""What stands in place of a digest where signed tokens were revoked: all of a name, or the one of an id."""
+"""Values in place of a digest that mark a revocation of signed tokens: of all those of a name, or of the one of an id."""
 
 
-def is_of_signed(token: Token) -> bool:
-    """Tell whether this notes that tokens which an issuer signed are revoked, and is no token of ours."""
+def is_signed_revocation(token: Token) -> bool:
+    """Tell whether a record is no token of ours, but the revocation of tokens that an issuer signed."""
     return token.digest in (SIGNED_BEFORE, SIGNED_WITH_ID)
 
 
 def is_live(token: Token, now: datetime) -> bool:
-    """Tell whether a token lets its bearer in: neither taken back nor over."""
+    """Tell whether a token is valid: neither revoked nor expired."""
     return token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
 
 
@@ -80,7 +80,7 @@ def check_grant(grant: Grant) -> None:
     """Raise InvalidInput, naming the argument, if a grant's names are unfit or reserved."""
     _check_name("name", grant.name)
     if grant.name == ANYBODY:
-        # Who is called so may give any other name; a token says who its bearer is.
+        # A caller of this name may give itself another; a token fixes its bearer's name.
         raise InvalidInput("name", "must not be {name!r}, which stands for anybody", name=ANYBODY)
     if grant.organization is not None:
         _check_name("organization", grant.organization)
@@ -95,8 +95,8 @@ def check_grant(grant: Grant) -> None:
         _check_name("user", grant.user)
 
 
-def check_end(expires_at: datetime | None, now: datetime) -> None:
-    """Raise InvalidInput if the end is not in the future."""
+def check_expiry(expires_at: datetime | None, now: datetime) -> None:
+    """Raise InvalidInput if the expiry is not in the future."""
     if expires_at is not None and expires_at <= now:
         raise InvalidInput("expires", "must lie in the future")
 

@@ -22,9 +22,9 @@ _REMEDY = Reason("ask whoever runs it")
 
 
 def redacted_for(caller: Caller, error: MinutebookError) -> MinutebookError:
-    """Return an error as the caller may read it: without this machine's paths for token holders.
+    """Return the error without this machine's paths if the caller came with a token, else unchanged.
 
-    What it says of records stays. Returns the same error if nothing was left out.
+    Facts about records stay. Returns the same object if nothing was left out.
     """
     return _without_paths(error) if caller.token else error
 
@@ -37,7 +37,7 @@ def _without_paths(error: MinutebookError) -> MinutebookError:
         case StoreClosed() | EmbeddingNotReady(state="loading"):
             return error
         case LedgerBroken(reason=reason, remedy=remedy):
-            # It tells of decisions, which the bearer may see; sometimes of where the ledger is.
+            # It names decisions, which the bearer may see, and sometimes the ledger's path.
             names_path = _PATH.search(f"{reason}\n{remedy}") is not None
             return replace(error, reason=REASON, remedy=_REMEDY) if names_path else error
         case LedgerError() | ModelUnavailable():

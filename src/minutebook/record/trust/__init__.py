@@ -1,1 +1,1 @@
-"""Entries of the trail, fingerprints of records, and through which door a record is told."""
+"""Entries of the trail, fingerprints of records, and the doors: which records may be told unasked, or as rules."""

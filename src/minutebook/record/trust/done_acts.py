@@ -1,4 +1,4 @@
-"""The acts of people and agents as the trail has them: the entries of one request, and the records that it changed."""
+"""Acts as the trail has them: the entries of one request, and the records that it changed."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from minutebook.record.trust.acts import CONFIRM, REFUSE, RESET, TAKE_IN, TAKE_I
 from minutebook.record.trust.fingerprints import Fingerprinted
 from minutebook.record.trust.trail import DONE, UNDO
 
-_WITHOUT = frozenset({RESET, CONFIRM, REFUSE, UNDO})
-"""Acts that may change something without a fingerprint."""
+_WITHOUT_FINGERPRINT = frozenset({RESET, CONFIRM, REFUSE, UNDO})
+"""Acts that may change something and leave no fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +21,17 @@ class DoneAct:
 
     @property
     def last(self) -> Entry:
-        """The entry with which it ended; its number names the act."""
+        """The entry with which the act ended; its number identifies the act."""
         return self.entries[-1]
 
     @property
     def named(self) -> Entry:
-        """The entry with the name of the act: the first that is not about one record among many."""
+        """The entry with the name of the whole act: the first that is not about one record among many."""
         return next((e for e in self.entries if e.act not in (TAKE_IN, TAKE_IN_PERSONS)), self.last)
 
     @property
     def made(self) -> Mapping[tuple[Kind, str], Fingerprinted]:
-        """The records that were changed, by kind and id in the trail, each as before the first entry and after the last."""
+        """The records that were changed, by kind and id in the trail, with their states before the first entry and after the last."""
         found: dict[tuple[Kind, str], Fingerprinted] = {}
         for entry in self.entries:
             for text in entry.fingerprints:
@@ -44,12 +44,15 @@ class DoneAct:
 
     @property
     def first(self) -> Mapping[tuple[Kind, str], int]:
-        """The number of the first entry that changed each record; of an act on many, that of its last entry."""
+        """The number of the first entry that changed each record, by kind and id in the trail.
+
+        Fingerprints in an entry about the whole trail belong to the next entry about a record.
+        """
         found: dict[tuple[Kind, str], int] = {}
         keys: list[tuple[Kind, str]] = []
         for entry in self.entries:
-            made = map(Fingerprinted.from_text, entry.fingerprints)
-            keys += [(each.kind, each.id) for each in made]
+            changes = map(Fingerprinted.from_text, entry.fingerprints)
+            keys += [(each.kind, each.id) for each in changes]
             if entry.subject_kind is not Kind.HEAD:
                 for key in keys:
                     found.setdefault(key, entry.number)
@@ -59,9 +62,9 @@ class DoneAct:
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """The way in which an act is taken back; `obstacle` says why it cannot be, with a remedy.
+    """The way in which an act is taken back, or in `obstacle` why it cannot be, with a remedy.
 
-    `run` takes it back in a caller's name; None: its records are put back as they were, then `after` is called.
+    `run` takes it back in a caller's name. If it is None, the act's records are put back as they were, then `after` is called.
     """
 
     obstacle: str = ""
@@ -70,21 +73,23 @@ class Undoing:
 
 
 def done_acts(newest_first: Iterable[Entry]) -> list[DoneAct]:
-    """Return the acts that changed or confirmed records, the latest first; entries of others may stand between those of one."""
-    found: list[list[Entry]] = []
+    """Return the acts that changed or confirmed records, the latest first, given the entries of a trail.
+
+    The entries of one actor's request make one act, even if entries of other actors stand between them.
+    """
+    groups: list[list[Entry]] = []
     latest: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in newest_first:
         if entry.outcome != DONE:
             continue
-        stream = (entry.organization, entry.actor, entry.token)
-        group = latest.get(stream)
+        actor = (entry.organization, entry.actor, entry.token)
+        group = latest.get(actor)
         if group is None or not entry.request or group[-1].request != entry.request:
-            group = latest[stream] = []
-            found.append(group)
+            group = latest[actor] = []
+            groups.append(group)
         group.append(entry)
-    acts = [DoneAct(tuple(reversed(each))) for each in found]
-    return [
-        each
-        for each in acts
-        if any(entry.fingerprints or entry.act in _WITHOUT for entry in each.entries)
-    ]
+    return [DoneAct(tuple(reversed(each))) for each in groups if any(map(_changes, each))]
+
+
+def _changes(entry: Entry) -> bool:
+    return bool(entry.fingerprints) or entry.act in _WITHOUT_FINGERPRINT

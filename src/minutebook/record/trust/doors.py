@@ -1,10 +1,10 @@
-"""Which records are told through which door: on request, unasked, or as a rule.
+"""The doors through which records reach an agent: on request, unasked, or as a rule.
 
-One table for hooks, resources and prompts. What a record says of its author is a claim; whose words it
-holds is what the audit trail of this store proves.
+One table for hooks, resources and prompts. The author that a record names is a claim; whose words it
+holds is proved by the audit trail of this store.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum, StrEnum
 
 from minutebook.record.caller import Caller
@@ -20,7 +20,7 @@ from minutebook.record.records import (
     Role,
     Status,
 )
-from minutebook.record.trust.acts import TAKE_IN, TAKE_IN_PERSONS
+from minutebook.record.trust.acts import MASK, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.record.trust.fingerprints import COUNTING, Fingerprinted, changed_fields
 from minutebook.record.trust.trail import DONE, UNDO, text_digest
 from minutebook.record.writing.turns import Session
@@ -28,14 +28,13 @@ from minutebook.record.writing.turns import Session
 LASTING_TYPES = frozenset(
     {MemoryType.PROCEDURAL, MemoryType.CONVENTION, MemoryType.PREFERENCE},
 )
-"""What an agent notes to last, of those of its types that are no rules."""
+"""The types of lasting memories that an agent may write: they are no rules."""
 
 _PERSONS = frozenset({Role.HUMAN, Role.MANAGER, Role.ARCHITECT, Role.ADMIN})
 _WRITES = frozenset({"created", "update", "restore"})
 _CONFIRMS = frozenset({"verify", "lock"})
 _CONFIRMED = frozenset({Status.VERIFIED, Status.LOCKED})
-_MASK = "mask"
-_PLACES = frozenset({"type", "scope", "repository", "user"})
+_TYPE_AND_PLACE = frozenset({"type", "scope", "repository", "user"})
 
 
 class Voice(StrEnum):
@@ -72,8 +71,7 @@ def door_of(
     """Return the widest door through which a record reaches a caller that may see it.
 
     A person's words pass every door. Those of an agent, or from elsewhere, are told unasked only in the
-    project that they belong to, and neither if they are of a type of rules nor if they read as
-    instructions.
+    project that they belong to, and not if their type is one of rules or they read as instructions.
     """
     if voice is Voice.PERSON:
         return Door.AS_RULE
@@ -83,7 +81,7 @@ def door_of(
     return Door.UNASKED
 
 
-def waits(memory: Memory, voice: Voice) -> bool:
+def waits_for_review(memory: Memory, voice: Voice) -> bool:
     """Tell whether a memory waits for a person's review: an agent's rule, or text from elsewhere."""
     return voice is Voice.CLAIMED or (voice is Voice.AGENT and memory.type in PROTECTED_TYPES)
 
@@ -91,8 +89,8 @@ def waits(memory: Memory, voice: Voice) -> bool:
 def is_of_project(caller: Caller, record: Memory | Decision | Session) -> bool:
     """Tell whether a record belongs to the project that a caller works in.
 
-    Where folders have no say and the caller is bound to no repository, a store is one project. What
-    concerns every organization belongs to none.
+    If no folder sets a scope and the caller is bound to no repository, the whole store is one project.
+    Records of the system's organization belong to no project.
     """
     if record.organization == SYSTEM_ORGANIZATION:
         return False
@@ -104,7 +102,7 @@ def is_of_project(caller: Caller, record: Memory | Decision | Session) -> bool:
 def voice_of_decision(decision: Decision, entries: Iterable[Entry]) -> Voice:
     """Return the voice of a decision: a person's if a person recorded it, or accepted it by an entry of the trail.
 
-    Who may bring a decision into the tables under a person's name is for the ledger to say.
+    The ledger decides who may bring a decision into the tables under a person's name.
     """
     is_accepted = any(
         entry.act == "accept" and entry.outcome == DONE and entry.role in _PERSONS
@@ -117,8 +115,8 @@ def voice_of_decision(decision: Decision, entries: Iterable[Entry]) -> Voice:
 def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) -> Voice:
     """Return the voice of a memory, by its entries on the trail, newest first.
 
-    They are a person's if a person wrote the text as it is, or verified or locked it since, here or on another
-    machine of theirs, and no agent moved it since to another type or place. What an undo put back is whose it was before.
+    It is a person's if a person wrote the present text, or verified or locked it since, here or on another
+    machine of theirs, and no agent moved it since to another type or place. An undo gives back the voice from before.
     Entries up to the number `foreign` came with an archive, and prove nothing.
     """
     digest, is_moved = text_digest(memory.text), False
@@ -130,7 +128,7 @@ def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) 
         if entry.act == TAKE_IN and entry.after == digest:
             return Voice.CLAIMED
         if entry.after == digest != entry.before:
-            if entry.act == _MASK:
+            if entry.act == MASK:
                 digest = entry.before
             elif is_foreign or entry.act not in _WRITES:
                 return Voice.CLAIMED
@@ -145,41 +143,47 @@ def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) 
 
 
 def _still_in_force(memory: Memory, entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield the acts on a memory, newest first, without each undo and what it took back: back to the state that it put back."""
+    """Yield the entries of acts on a memory, newest first, leaving out each undo and the acts that it took back."""
     acts = [e for e in entries if e.outcome == DONE and e.subject_kind is Kind.MEMORY]
-    at = 0
-    while at < len(acts):
-        put_back = _state(acts[at], memory) if acts[at].act == UNDO else None
-        earlier = (
-            number
-            for number in range(at + 1, len(acts))
-            if put_back is not None
-            and (was := _state(acts[number], memory)) is not None
-            and _is_same_but_counted(was.before, put_back.after)
-        )
-        taken_back = next(earlier, None)
-        if taken_back is None:
-            yield acts[at]
-            taken_back = at
-        at = taken_back + 1
+    index = 0
+    while index < len(acts):
+        undone = _undone_by(acts, index, memory)
+        if undone is None:
+            yield acts[index]
+        index = (index if undone is None else undone) + 1
 
 
-def _is_same_but_counted(state: str, other: str) -> bool:
+def _undone_by(acts: Sequence[Entry], undo: int, memory: Memory) -> int | None:
+    """Return the index of the oldest act that the act at index `undo` took back; None if it is no undo, or took back none.
+
+    That is the first earlier act which found the memory in the state that the undo put back.
+    """
+    put_back = _state(acts[undo], memory) if acts[undo].act == UNDO else None
+    if put_back is None:
+        return None
+    for index in range(undo + 1, len(acts)):
+        state = _state(acts[index], memory)
+        if state is not None and _differ_only_in_counts(state.before, put_back.after):
+            return index
+    return None
+
+
+def _differ_only_in_counts(state: str, other: str) -> bool:
     fields = changed_fields(Kind.MEMORY, state, other) if state and other else None
     return fields is not None and fields <= COUNTING
 
 
 def _state(entry: Entry, memory: Memory) -> Fingerprinted | None:
-    """Return the state of a memory before and after an act, None where the trail does not say."""
-    made = map(Fingerprinted.from_text, entry.fingerprints)
-    own = [each for each in made if (each.kind, each.id) == (Kind.MEMORY, memory.id)]
+    """Return the state of a memory before and after an act; None if the trail does not tell it."""
+    changes = map(Fingerprinted.from_text, entry.fingerprints)
+    own = [each for each in changes if (each.kind, each.id) == (Kind.MEMORY, memory.id)]
     return own[-1] if own else None
 
 
 def _moves(entry: Entry, memory: Memory) -> bool:
-    """Tell whether an act gave a memory another type or place, or may have, where the trail does not say."""
+    """Tell whether an act gave a memory another type or place, or may have, if the trail does not tell."""
     if not entry.after or entry.act in (TAKE_IN, TAKE_IN_PERSONS):
         return False
     state = _state(entry, memory)
     fields = None if state is None else changed_fields(Kind.MEMORY, state.before, state.after)
-    return fields is None or bool(_PLACES & fields)
+    return fields is None or bool(_TYPE_AND_PLACE & fields)

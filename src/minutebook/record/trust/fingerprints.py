@@ -34,25 +34,27 @@ FINGERPRINTED: tuple[type[Record], ...] = (
 """The records of which the trail has fingerprints."""
 
 LEFT_OUT = {"organization", "id", "commit_id"}
-"""Fields that no fingerprint covers: the two that name the record, and a decision's commit, which Git
-says and which changes without an act where history is written anew."""
+"""Fields that no fingerprint covers: the two that name the record, and a decision's commit, which
+changes without an act when Git's history is rewritten."""
 
 _WHOLE = 43
+"""Characters of the first part of a fingerprint: a SHA-256 in Base64."""
 _PART = 3
+"""Characters of the part for one field: 18 bits in Base64."""
 
 _FIELDS = {
     of.kind: tuple(f.name for f in fields(of) if f.name not in LEFT_OUT) for of in FINGERPRINTED
 }
-"""In the order of the class; who adds a field adds it at the end, with a default."""
+"""The names of fields, in the order of the class. A new field is added at the end, with a default."""
 
 _values_of = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
 
 
 def _columns(of: type[Record]) -> tuple[list[str], list[object], list[bytes]]:
-    """Return for each field of a fingerprint its name, its default, and the bytes for an absent value."""
-    kept = [f for f in fields(of) if f.name not in LEFT_OUT]
-    absent = [f"{f.name}=\n".encode("ascii") for f in kept]
-    return [f.name for f in kept], [f.default for f in kept], absent
+    """Return three lists with an item for each field: its name, its default, and its bytes if it holds the default."""
+    covered = [f for f in fields(of) if f.name not in LEFT_OUT]
+    absent = [f"{f.name}=\n".encode("ascii") for f in covered]
+    return [f.name for f in covered], [f.default for f in covered], absent
 
 
 _COLUMNS = {of.kind: _columns(of) for of in FINGERPRINTED}
@@ -61,9 +63,9 @@ _encode = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", "
 
 @dataclass(frozen=True, slots=True)
 class Fingerprinted:
-    """The effect of an act on a record: its fingerprint before ("" if unknown) and after ("" if it is gone).
+    """The effect of an act on a record: its fingerprint before ("" if unknown) and after ("" if it was removed).
 
-    `id` is what `id_in_trail` makes of the record's.
+    `id` is the record's, as `id_in_trail` returns it.
     """
 
     kind: Kind
@@ -72,12 +74,12 @@ class Fingerprinted:
     after: str
 
     def text(self) -> str:
-        """Return it as an entry of the trail keeps it."""
+        """Return it as a text for an entry of the trail."""
         return " ".join((self.kind, self.before, self.after, self.id))
 
     @classmethod
     def from_text(cls, text: str) -> "Fingerprinted":
-        """Read the output of `text`. Raises ValueError if it is not of that form."""
+        """Return the value that `text` wrote. Raises ValueError if it is not of that form."""
         kind, before, after, id = text.split(" ", 3)
         return cls(Kind(kind), id, before, after)
 
@@ -95,9 +97,9 @@ def id_in_trail(kind: Kind, id: str) -> str:
 def fingerprint(record: Record) -> str:
     """Return a record's fingerprint: the SHA-256 of all its fields, then 18 bits of each field's, in Base64.
 
-    Each is salted with the record's own text, so that once the text is erased nobody can try guesses
-    of the rest. A field that holds its default counts as absent, so that fingerprints stay good when
-    a class gets one more.
+    Each is salted with the record's own text, so that after the text is erased nobody can test guesses
+    of the other fields. A field that holds its default counts as absent, so that fingerprints stay valid when
+    a class gets a new field.
     """
     encoded = [
         absent if value == default else f"{name}={_encoded(value)}\n".encode("ascii")
@@ -116,10 +118,10 @@ def fingerprint(record: Record) -> str:
     return b64encode(whole).decode()[:_WHOLE] + "".join(parts)
 
 
-def differing(before: str, record: Record) -> tuple[str, ...]:
-    """Return the fields of a record that are not as an earlier fingerprint has them; none where it cannot tell.
+def fields_changed_since(before: str, record: Record) -> tuple[str, ...]:
+    """Return the names of a record's fields that differ from an earlier fingerprint of it.
 
-    It cannot where the text that salts it is another.
+    Returns none if the text, which salts all fields, differs: then no field can be compared.
     """
     after = fingerprint(record)
     pairs = list(zip(_FIELDS[record.kind], _parts(before), _parts(after), strict=False))
@@ -132,7 +134,7 @@ COUNTING = frozenset({"updated_at", "version"})
 
 
 def changed_fields(kind: Kind, before: str, after: str) -> frozenset[str] | None:
-    """Return the fields in which two fingerprints of one record differ; None if either lacks some."""
+    """Return the names of the fields in which two fingerprints of one record differ; None if either lacks some."""
     names, then, now = _FIELDS[kind], list(_parts(before)), list(_parts(after))
     if not len(names) == len(then) == len(now):
         return None
@@ -141,7 +143,7 @@ def changed_fields(kind: Kind, before: str, after: str) -> frozenset[str] | None
     )
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same_state(one: str, other: str) -> bool:
     """Tell whether two fingerprints are of the same record in the same state."""
     return one[:_WHOLE] == other[:_WHOLE]
 
@@ -169,7 +171,7 @@ def _text(record: Record) -> str:
 
 
 def _encoded(value: object) -> str:
-    """Return a field's value as ASCII that is the same before it was kept and after it was read."""
+    """Return a field's value as ASCII, the same before the record is stored and after it is read back."""
     match value:
         case datetime():
             return value.astimezone(UTC).isoformat()

@@ -17,7 +17,7 @@ ERASE = "erase"
 """The act that leaves nothing of a record but its entries."""
 
 UNDO = "undo"
-"""The act that takes another back: its records are as they were before."""
+"""The act that takes another back, by putting its records back as they were."""
 
 DONE = "done"
 """The outcome of an act that was not refused."""
@@ -25,7 +25,7 @@ DONE = "done"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """An act, done or refused: its author, record and reason; digests stand for texts."""
+    """An act, done or refused, with the fields of its Entry that do not depend on its place in the trail."""
 
     actor: str
     role: Role
@@ -61,7 +61,7 @@ def head_of(entry: Entry) -> Head:
 
 
 def sealed(organization: str, last: Head | None, act: Act, at: datetime) -> Entry:
-    """Append an act to the trail that ends with `last` (None at its beginning)."""
+    """Return the entry of an act on the trail that ends with `last` (None if it has no entry yet)."""
     number = 1 if last is None else last.number + 1
     entry = Entry(
         organization=organization,
@@ -78,10 +78,10 @@ def sealed(organization: str, last: Head | None, act: Act, at: datetime) -> Entr
 def first_break(
     entries: Iterable[Entry], noted: Iterable[Head] = (), since: Head | None = None
 ) -> Break | None:
-    """Find where a trail, given in order, was changed, cut, reordered or added to; None if sound.
+    """Return the first entry at which a trail, given in order, was changed, cut, reordered or added to; None if sound.
 
-    Each entry must be as it was when it was noted as the trail's end, in `noted`: so the removal of
-    the last entries is found. `since` is the end that the entries follow. Reads them once, keeping none.
+    `noted` are ends of the trail as they were noted at some time: the entries must still be there, so a removal of
+    the last ones is found. `since` is the end before the first of the entries. Reads them once, keeping none.
     """
     previous, expected = ("", 1) if since is None else (since.digest, since.number + 1)
     ends = sorted(noted, key=lambda end: -end.number)

@@ -8,6 +8,7 @@ from typing import Any
 from minutebook.record.caller import Caller
 from minutebook.record.control_characters import is_blank
 from minutebook.record.errors import Forbidden, InvalidInput
+from minutebook.record.policy import check_not_viewer
 from minutebook.record.records import (
     Authorship,
     Decision,
@@ -18,18 +19,18 @@ from minutebook.record.records import (
 )
 from minutebook.record.writing.drafts import ScopeKey, resolve_scope
 
-LEAST_RATIONALE = 10
-"""Characters in which a first decision, or a proposal, has to be given its reason."""
+MIN_RATIONALE = 10
+"""The least characters of the rationale of a first decision, or of a proposal."""
 
-LEAST_RATIONALE_AGAINST = 15
-"""Characters in which one that supersedes another has to be given its reason."""
+MIN_RATIONALE_TO_SUPERSEDE = 15
+"""The least characters of the rationale of a decision that supersedes another."""
 
 ERASED = "[erased]"
-"""What stands in the place of a title and of reasons that were erased, and of the subject of their commit."""
+"""Stands in the place of an erased title and rationale, and of the subject of their commit."""
 
-_AGE = {DecisionStatus.ACTIVE: 0, DecisionStatus.WITHDRAWN: 1, DecisionStatus.SUPERSEDED: 2}
+_LIFE_ORDER = {DecisionStatus.ACTIVE: 0, DecisionStatus.WITHDRAWN: 1, DecisionStatus.SUPERSEDED: 2}
 
-FIXED = (
+IMMUTABLE_FIELDS = (
     "organization",
     "target",
     "title",
@@ -47,7 +48,7 @@ FIXED = (
 
 
 def authorship_of(caller: Caller) -> Authorship:
-    """Tell whether the caller is a person or an agent, from the role and nothing else."""
+    """Return whether the caller counts as a person or an agent, by their role alone."""
     agents = (Role.AGENT, Role.VIEWER)
     return Authorship.AGENT if caller.role in agents else Authorship.HUMAN
 
@@ -64,12 +65,6 @@ def check_may_accept(caller: Caller) -> None:
         raise Forbidden("accept", reason, needs=Role.ADMIN, role=caller.role)
 
 
-def check_not_viewer(caller: Caller, act: str) -> None:
-    """Raise Forbidden to a viewer, naming the act."""
-    if caller.role is Role.VIEWER:
-        raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)
-
-
 @dataclass(frozen=True, slots=True)
 class DecisionDraft:
     """A caller's draft of a decision: its target, the choice, the reason, the consequences."""
@@ -80,7 +75,7 @@ class DecisionDraft:
     consequences: tuple[str, ...] = ()
 
 
-def check_is_whole(draft: DecisionDraft, least: int) -> None:
+def check_draft(draft: DecisionDraft, least: int) -> None:
     """Raise InvalidInput if title or target is blank, or the rationale is shorter than `least`.
 
     Raises InvalidInput also for half a character (a lone surrogate), which no file can hold.
@@ -146,17 +141,17 @@ def declined(proposal: Proposal, caller: Caller, now: datetime) -> Proposal:
 
 
 def pending_again(proposal: Proposal) -> Proposal:
-    """Return a proposal that was declined as it was before."""
+    """Return a declined proposal as it was before it was declined."""
     return replace(proposal, status=ProposalStatus.PENDING, settled_at=None, settled_by=None)
 
 
-def fixed_differences(one: Decision, other: Decision) -> list[str]:
+def immutable_differences(one: Decision, other: Decision) -> list[str]:
     """Return the names of the immutable fields that differ between two readings of a decision."""
-    return [name for name in FIXED if getattr(one, name) != getattr(other, name)]
+    return [name for name in IMMUTABLE_FIELDS if getattr(one, name) != getattr(other, name)]
 
 
 def erased(decision: Decision) -> Decision:
-    """Return the remains of a decision that was erased."""
+    """Return a decision with its text erased."""
     return replace(decision, title=ERASED, rationale=ERASED, consequences=())
 
 
@@ -166,9 +161,9 @@ def is_erased_decision(decision: Decision) -> bool:
 
 
 def merge_decisions(one: Decision, other: Decision) -> Decision:
-    """Return the later of two readings of a decision, with the successors of both."""
+    """Return two versions of one decision as one: with the later status, and the successors of both."""
     superseded_by = tuple(sorted({*one.superseded_by, *other.superseded_by}))
-    status = max(one.status, other.status, key=_AGE.__getitem__)
+    status = max(one.status, other.status, key=_LIFE_ORDER.__getitem__)
     origin = one.origin or other.origin
     return replace(one, status=status, superseded_by=superseded_by, origin=origin)
 

@@ -28,8 +28,8 @@ from minutebook.record.writing.validity import ended, reopened
 class Draft:
     """A caller's draft of a memory; None stands for a field not given.
 
-    A new memory is `initial`, of importance 1, of the narrowest scope that the caller and the user
-    named leave; one that is written again keeps what is not said.
+    A new memory has the status `initial`, importance 1, and the narrowest scope that the caller, `repository` and
+    `user` allow; one that is written again keeps the fields that are not given.
     """
 
     content: str
@@ -61,12 +61,12 @@ class ScopeKey:
 def resolve_scope(
     caller: Caller, scope: ScopeLevel | None, repository: str | None, user: str | None
 ) -> ScopeKey:
-    """Find the scope of a record that a caller writes.
+    """Return the scope of a record that a caller writes.
 
-    A scope that is not named follows from the organization, the user and the repository. A
+    A scope that is None follows from the organization, the user and the repository. A
     repository that is named narrows a wider scope to itself; user scope without a user is
-    `DEFAULT_USER`'s. Raises ScopeViolation for what the caller is not held to, InvalidInput where
-    a repository is wanting, Forbidden where it is one of several.
+    `DEFAULT_USER`'s. Raises ScopeViolation for a repository or user that is not the caller's, InvalidInput if
+    a repository must be named, Forbidden if the caller is bound to several and names none.
     """
     if repository is not None and not _is_open(caller.repositories, repository):
         raise ScopeViolation(
@@ -85,14 +85,14 @@ def resolve_scope(
         return ScopeKey(SYSTEM_ORGANIZATION, ScopeLevel.SYSTEM, repository or own, owner)
     if scope is None:
         owner = user if user is not None else caller.user
-        held = repository if repository is not None else repository_of(caller)
-        return ScopeKey(home, _narrowest(held, owner), held, owner)
+        own = repository if repository is not None else repository_of(caller)
+        return ScopeKey(home, _narrowest(own, owner), own, owner)
     match scope:
         case ScopeLevel.REPOSITORY:
-            held = repository if repository is not None else repository_of(caller)
-            if held is None:
+            own = repository if repository is not None else repository_of(caller)
+            if own is None:
                 raise InvalidInput("repository", "must be named for a memory of repository scope")
-            return ScopeKey(home, scope, held, None)
+            return ScopeKey(home, scope, own, None)
         case ScopeLevel.USER:
             return ScopeKey(home, scope, repository, user or caller.user or DEFAULT_USER)
         case _:
@@ -138,7 +138,7 @@ def build_memory(caller: Caller, rules: Policy, draft: Draft, id: str, now: date
 
 
 def _origin(caller: Caller, scope: ScopeKey) -> Origin | None:
-    """Return where a memory comes from; in system scope the organization that it was written with, too."""
+    """Return the origin of a memory that the caller writes; in system scope it names the caller's organization."""
     organization = default_organization(caller)
     if scope.organization == organization:
         return caller.call.origin
@@ -148,14 +148,12 @@ def _origin(caller: Caller, scope: ScopeKey) -> Origin | None:
 def apply_changes(
     caller: Caller, rules: Policy, memory: Memory, changes: Mapping[str, Any], now: datetime
 ) -> Memory:
-    """Return the memory with some of its fields changed.
+    """Return the memory with some of its fields changed, or the same one if every field has its value already.
 
+    `scope`, `repository` and `user` are changed together: one that is not given stays if it fits the
+    scope. A status that unlocks must be the only change. A text that an agent changed is unverified.
     Raises Refused if the caller may not change it so, InvalidInput if text or metadata are not sound,
     Conflict if the status cannot follow the present one.
-
-    `scope`, `repository` and `user` are one matter: a part that is not given stays if it fits the
-    scope. A status that unlocks must come alone. A text that an agent changed is unverified. Where
-    every field has its value already, the memory is returned as it is.
     """
     after = _changed(caller, rules, memory, changes, now)
     return memory if _is_same(memory, after) else after
@@ -170,7 +168,9 @@ def _changed(
         policy.check_may_unlock(caller, memory)
         memory = unlocked(memory, now)
     policy.check_may_change(caller, rules, memory)
-    scope_changes = {name: other_changes.pop(name) for name in _PLACE if name in other_changes}
+    scope_changes = {
+        name: other_changes.pop(name) for name in _SCOPE_FIELDS if name in other_changes
+    }
     if scope_changes:
         memory = _moved(caller, memory, scope_changes)
     after = replace(memory, **other_changes, updated_at=now)
@@ -180,29 +180,23 @@ def _changed(
     policy.check_may_write_to(caller, "write", after)
     if status is not None:
         return with_status(caller, after, status, now)
-    is_word_of_agent = after.text != memory.text and not policy.may_verify(caller)
-    if memory.status is Status.VERIFIED and is_word_of_agent:
+    is_agents_text = after.text != memory.text and not policy.may_verify(caller)
+    if memory.status is Status.VERIFIED and is_agents_text:
         return replace(after, status=Status.UNVERIFIED)
     return after
 
 
 def _is_same(memory: Memory, after: Memory) -> bool:
-    """Tell whether nothing but the instant of the change differs; keys of metadata have an order."""
+    """Tell whether at most the instant of the change differs; another order of the metadata's keys is a change."""
     return replace(after, updated_at=memory.updated_at) == memory and json.dumps(
         dict(after.metadata)
     ) == json.dumps(dict(memory.metadata))
 
 
 def overwrite(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:
-    """Return the memory as a draft with its id replaces it; a soft-deleted one is restored."""
-    stated = {name: getattr(draft, name) for name in _SAID}
-    after = apply_changes(
-        caller,
-        rules,
-        memory,
-        {name: value for name, value in stated.items() if value is not None},
-        now,
-    )
+    """Return the memory with the fields that a draft gives; a soft-deleted one is restored."""
+    changes = {name: value for name in _DRAFTED if (value := getattr(draft, name)) is not None}
+    after = apply_changes(caller, rules, memory, changes, now)
     return after if after.deleted_at is None else replace(after, deleted_at=None, updated_at=now)
 
 
@@ -215,7 +209,7 @@ def with_status(caller: Caller, memory: Memory, status: Status, now: datetime) -
     if status is Status.LOCKED:
         return locked(memory, caller, now)
     if memory.superseded_by is not None and status is not memory.status:
-        # Which one is not told: it may be out of the caller's sight.
+        # The error does not name the other one: the caller may not see it.
         raise Conflict(memory.id, "another memory took its place")
     if status is Status.DEPRECATED:
         return replace(ended(memory, now, None, None), status=status)
@@ -236,7 +230,7 @@ def locked(memory: Memory, caller: Caller, now: datetime) -> Memory:
 
 
 def unlocked(memory: Memory, now: datetime) -> Memory:
-    """Open a locked memory: it has the status again that it had before."""
+    """Unlock a memory, giving it the status that it had before."""
     return replace(
         memory,
         status=memory.unlocks_to or Status.ACTIVE,
@@ -246,8 +240,8 @@ def unlocked(memory: Memory, now: datetime) -> Memory:
     )
 
 
-_PLACE = ("scope", "repository", "user")
-_SAID = tuple(f.name for f in fields(Draft) if f.name not in ("id", "given_uuid", "initial"))
+_SCOPE_FIELDS = ("scope", "repository", "user")
+_DRAFTED = tuple(f.name for f in fields(Draft) if f.name not in ("id", "given_uuid", "initial"))
 
 
 def _moved(caller: Caller, memory: Memory, changes: Mapping[str, Any]) -> Memory:

@@ -1,20 +1,20 @@
-"""The output of a reader of another program's files: drafts of records, and the parts left out."""
+"""The output of a reader of another program's files: drafts of records, and the parts that could not be read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from minutebook.record.ids import id_apart
+from minutebook.record.ids import derived_id
 from minutebook.record.records import Kind, MemoryType
 
 IMPORTED = "import"
-"""The contract that the origin of an imported record names: its text was captured, not said to us."""
+"""The contract that the origin of an imported record names."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """Where in a source something stands: the file, and the line, counted from 1; 0 for none."""
+    """A place in a source: the file, and the line, counted from 1; 0 for none."""
 
     file: str
     line: int = 0
@@ -25,10 +25,10 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDraft:
-    """The fields that all drafts have: a key that stays the same in a source that grows, and the position.
+    """The fields of all drafts: a key that stays the same while the source grows, and the place.
 
     `program` and `version` are those of the program that wrote it. `folder` is the folder that it is
-    about, as the source has it; empty if it says none.
+    about, as the source has it; empty if it names none.
     """
 
     key: str
@@ -39,7 +39,7 @@ class SourceDraft:
 
     def id_in(self, repository: str | None, user: str | None) -> str:
         """Return the id of the record in a scope: the same whenever the same source is read."""
-        return id_apart(self.key, self.program, repository or "", user or "")
+        return derived_id(self.key, self.program, repository or "", user or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class TurnDraft(SourceDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoneTurn(SourceDraft):
-    """A turn that its session has taken back: no record, and no longer one where it was brought in earlier."""
+    """A turn that its session has taken back: it is not imported, and removed if it was imported earlier."""
 
     session: str
 
@@ -78,7 +78,7 @@ class MemoryDraft(SourceDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDraft(SourceDraft):
-    """An entity; its key is made of its name and type, since those name it here too."""
+    """An entity; its key is made of its name and type, which identify an entity in the store too."""
 
     name: str
     type: str
@@ -88,7 +88,7 @@ class EntityDraft(SourceDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationDraft(SourceDraft):
-    """A relation between two entities of the source, by their names; a later entity of a name counts."""
+    """A relation between two entities of the source, by their names; the latest entity of a name is meant."""
 
     source: str
     target: str
@@ -98,7 +98,7 @@ class RelationDraft(SourceDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalDraft(SourceDraft):
-    """A decision that the source says was made or proposed: here a person decides whether it holds."""
+    """A decision that the source says was made or proposed; a person decides here whether to accept it."""
 
     title: str
     target: str

@@ -1,4 +1,4 @@
-"""When two spellings name one target of decisions."""
+"""The key by which spellings of one target of decisions are recognized."""
 
 import re
 import unicodedata
@@ -9,8 +9,8 @@ _RUNS = re.compile(r"[\s_-]+")
 def target_key(target: str) -> str:
     """Return the key that all spellings of a target share.
 
-    Upper and lower case, compatibility forms (NFKC) and invisible characters do not count, blanks at
-    the ends neither; a run of blanks, `-` and `_` counts as one `-`. The order of steps is that of
+    It ignores case, compatibility forms (NFKC), invisible characters and blanks at
+    the ends; a run of blanks, `-` and `_` becomes one `-`. The order of steps is that of
     NFKC_Casefold in the Unicode standard, section 3.13.
     """
     seen = "".join(each for each in target if unicodedata.category(each) != "Cf")

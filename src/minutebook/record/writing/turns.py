@@ -1,4 +1,4 @@
-"""A session, the names and instants of its turns and summaries, and the files that its tools changed."""
+"""Sessions, the ids and instants of their turns and summaries, and the files that their tools changed."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ LONGEST_SESSION = 200
 """Characters of a session's name."""
 
 RECAP = "[recap]"
-"""The beginning of the last line of a turn's thought, where the client's own model told the session so far behind it."""
+"""Begins the last line of a turn's thought if that is a recap of the session so far by the client's own model."""
 
 _LONGEST_NAME_IN_ID = 180
 _TICK = timedelta(microseconds=1)
@@ -45,15 +45,12 @@ class Session:
 
     @property
     def summary_id(self) -> str:
-        """The id of the session's summary: its name, or a digest where others may have the name.
-
-        So it is of a session that concerns a repository or a user, and of a very long name.
-        """
+        """The id of the session's summary: its name, or a digest if it has a repository or user, or a very long name."""
         return summary_id(self.name, self.repository, self.user)
 
 
 def turns_of(organization: str, session: str, repository: str | None, user: str | None) -> Filter:
-    """Select the turns of one session; None for repository or user: those that have none."""
+    """Return the filter for the turns of one session; None for repository or user selects turns that have none."""
     own = {"session": session, "repository": repository, "user": user}
     return Filter(organization=organization, equal=own)
 
@@ -88,8 +85,8 @@ def summary_id(session: str, repository: str | None, user: str | None) -> str:
     """Return the id of a session's summary; see `Session.summary_id`."""
     if repository is None and user is None and len(session.encode()) <= _LONGEST_NAME_IN_ID:
         return f"summary_{session}"
-    whose = json.dumps([session, repository, user]).encode()
-    return f"summary~{hashlib.sha256(whose).hexdigest()[:40]}"
+    identity = json.dumps([session, repository, user]).encode()
+    return f"summary~{hashlib.sha256(identity).hexdigest()[:40]}"
 
 
 _FOLDER = re.compile(r"^\[.*\bfolder ([^;\]]+)", re.MULTILINE)
@@ -104,9 +101,9 @@ _PATCHED = re.compile(
 
 
 class EditedFiles:
-    """Collects the files that tools changed, turn by turn, without the folder of the session.
+    """Collects the paths of files that tools changed, turn by turn, relative to the folder of the session.
 
-    `guess` finds the files in a use that names none as a path.
+    `guess` returns the files of a tool's use that names none as a path.
     """
 
     def __init__(self, guess: Callable[[str], Iterable[str]] = lambda _: ()) -> None:
@@ -115,7 +112,7 @@ class EditedFiles:
         self._folder = ""
 
     def read(self, thought: str) -> None:
-        """Enter the files that the uses of tools in a thought changed."""
+        """Add the files that the uses of tools in a thought changed."""
         if not self._folder and (folder := _FOLDER.search(thought)):
             self._folder = f"{folder[1]}/"
         for use in _EDIT.findall(thought):
@@ -127,5 +124,5 @@ class EditedFiles:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths, the last first."""
+        """The paths, the last changed first."""
         return tuple(reversed(self._paths))

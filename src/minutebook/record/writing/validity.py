@@ -1,4 +1,4 @@
-"""Which facts were true when: intervals that hold their start and not their end."""
+"""The time in which a memory holds: from its start until, not including, its end."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +16,7 @@ def holds_at(memory: Memory, instant: datetime) -> bool:
 def ended(memory: Memory, now: datetime, reason: str | None, successor: str | None) -> Memory:
     """End a memory now; one that has already ended keeps its end.
 
-    A reason or successor given later is taken over, one left out is kept. A memory with a
+    A reason or successor that is None stays as it was. A memory with a
     successor is superseded.
     """
     until = memory.valid_until
@@ -34,13 +34,13 @@ def ended(memory: Memory, now: datetime, reason: str | None, successor: str | No
 
 
 def reopened(memory: Memory) -> Memory:
-    """Reopen the validity of a memory that ended, unless another took its place."""
+    """Return an ended memory as holding again, unless another superseded it."""
     if memory.superseded_by is not None:
         return memory
     return replace(memory, valid_until=None, reason=None)
 
 
 def reinstated(memory: Memory, status: Status, now: datetime) -> Memory:
-    """Let an ended memory hold again, also one that another had superseded."""
+    """Return an ended memory as holding again, even if another superseded it."""
     alone = replace(memory, superseded_by=None)
     return replace(reopened(alone), status=status, updated_at=now)

@@ -42,60 +42,56 @@ _SKILLED = {"recall", "store_memory"}
 _OUTPUT_SCHEMAS_SINCE = "2025-06-18"
 
 _SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
-"""What clients are shown of a tool's promise."""
+"""The parts of a tool's promise that clients are shown."""
 
 
-def safe(name: str) -> str:
-    """Spell a tool's name with letters, digits and underscores only."""
+def safe_name(name: str) -> str:
+    """Return a tool's name with underscores in place of hyphens and dots."""
     return name.replace("-", "_").replace(".", "_")
 
 
 def for_lines(promise: "Promise") -> "Promise":
-    """Return a promise with tools that answer in lines of text for models: none has a schema of its output.
+    """Return a promise with tools that answer in lines of text for models, and so have no schema of their output.
 
-    A tool for agents (`forAgents`) has the description that is written for them, and shows those
-    properties alone that they need; it takes the others as before.
+    A tool that has `forAgents` gets the description and the properties that are listed there; it
+    still takes its other properties, as hidden ones.
     """
-    tools, hidden = ([_in_lines(each) for each in promise[of]] for of in ("tools", "hidden"))
-    return {**promise, "tools": tools, "hidden": hidden}
+    tools, hidden = (map(_tool_for_lines, promise[name]) for name in ("tools", "hidden"))
+    return {**promise, "tools": list(tools), "hidden": list(hidden)}
 
 
-def _in_lines(tool: "Promise") -> "Promise":
+def _tool_for_lines(tool: "Promise") -> "Promise":
     shown = {name: part for name, part in tool.items() if name != "outputSchema"}
-    written = tool.get("forAgents")
-    if written is None:
+    for_agents = tool.get("forAgents")
+    if for_agents is None:
         return shown
-    shown["description"] = written["description"]
-    if "properties" in written:
+    shown["description"] = for_agents["description"]
+    if "properties" in for_agents:
         schema = tool["inputSchema"]
         every = {**schema["properties"], **tool.get("hiddenProperties", {})}
-        wanted = written["properties"]
+        wanted = for_agents["properties"]
         shown["inputSchema"] = {**schema, "properties": {name: every[name] for name in wanted}}
-        left = {name: each for name, each in every.items() if name not in wanted}
-        shown["hiddenProperties"] = left
+        hidden = {name: each for name, each in every.items() if name not in wanted}
+        shown["hiddenProperties"] = hidden
     return shown
 
 
 def agent_tool_names(promise: "Promise") -> "list[str]":
-    """Return the names of the tools that stand before an agent if nobody chose others."""
+    """Return the names of the tools that an agent is shown by default."""
     return [tool["name"] for tool in promise["tools"] if "forAgents" in tool]
 
 
 def tool_entry(tool: "Promise", *, has_output_schema: bool, client: str = "") -> "dict[str, Any]":
-    """Return the entry of a tool in `tools/list`, for a client of this name.
+    """Return the entry of a tool in `tools/list`, for the client of the name `client`.
 
-    The schema of its output names the fields that an answer always has; `export-schema` prints it whole.
+    Its output schema names only the fields that every answer has; `export-schema` prints it whole.
     """
     entry = {name: tool[name] for name in _SHOWN if tool.get(name) is not None}
     schema = entry.pop("outputSchema", None)
     if schema is not None and has_output_schema:
         entry["outputSchema"] = _outline(schema)
-    return entry if knows_every_format(client) else _without_uuid(entry)
-
-
-def knows_every_format(client: str) -> bool:
-    """Tell whether a client takes each format of a schema: Gemini's API refuses a request with one that it does not know."""
-    return "gemini" not in client.lower()
+    # Gemini's API refuses a request with a format that it does not know.
+    return _without_uuid(entry) if "gemini" in client.lower() else entry
 
 
 def _without_uuid(entry: "dict[str, Any]") -> "dict[str, Any]":
@@ -120,18 +116,18 @@ def _outline(schema: "Promise") -> "dict[str, Any]":
 
 
 def narrowed(promise: "Promise", *, read_only: bool, tools: "Collection[str]") -> "Promise":
-    """Return a promise with those of its tools that only read, or that are named, in either spelling.
+    """Return a promise with fewer tools: those that only read if `read_only`, those named in `tools` unless it is empty.
 
-    What leads to a tool that is left out goes with it: other names for it, prompts that need it. The
-    instructions then say what is here.
+    A name may be spelled safe. The aliases of a tool that is left out, and prompts that need it, are
+    left out too; the instructions say which tools remain.
     """
     if not read_only and not tools:
         return promise
-    wanted = {safe(each) for each in tools}
+    wanted = {safe_name(each) for each in tools}
 
     def is_kept(tool: "Promise") -> bool:
         only_reads = bool(tool["annotations"]["readOnlyHint"])
-        return (only_reads or not read_only) and (not wanted or safe(tool["name"]) in wanted)
+        return (only_reads or not read_only) and (not wanted or safe_name(tool["name"]) in wanted)
 
     kept = [tool for tool in promise["tools"] if is_kept(tool)]
     unlisted = [each for each in promise["hidden"] if "to" not in each and is_kept(each)]
@@ -154,15 +150,15 @@ def narrowed(promise: "Promise", *, read_only: bool, tools: "Collection[str]") -
 
 
 def _narrowed_alias(alias: "Promise", names: "Collection[str]") -> "Promise | None":
-    """Return another name with those tools to which it can still lead; None if there is none."""
-    leads = alias["to"]
-    if isinstance(leads, str):
-        return alias if leads in names else None
-    leads = {choice: name for choice, name in leads.items() if name in names}
-    found = {**alias, "to": leads}
-    if alias.get("default") not in leads:
-        found.pop("default", None)
-    return found if leads else None
+    """Return an alias with only those targets that are in `names`; None if there is none."""
+    targets = alias["to"]
+    if isinstance(targets, str):
+        return alias if targets in names else None
+    targets = {choice: name for choice, name in targets.items() if name in names}
+    remaining = {**alias, "to": targets}
+    if alias.get("default") not in targets:
+        remaining.pop("default", None)
+    return remaining if targets else None
 
 
 def has_skill(promises: "Iterable[Promise]") -> bool:
@@ -187,7 +183,7 @@ class Announced:
     """The answers of a server of some contracts that depend on nothing but the contracts."""
 
     def __init__(self, promises: "Sequence[Promise]", *, is_safe: bool) -> None:
-        """`is_safe` has the tools' names spelled safe."""
+        """With `is_safe` the tools' names are spelled as `safe_name` does."""
         self._promises = promises
         self._is_safe = is_safe
 
@@ -203,7 +199,7 @@ class Announced:
 
     def discover(self) -> "dict[str, Any]":
         """Return the result of `server/discover` at MODERN_VERSION."""
-        return self.modern(
+        return self.modern_result(
             {
                 "capabilities": {**self._capabilities(), **self._extensions()},
                 "instructions": joint_info(self._promises)["instructions"],
@@ -211,7 +207,7 @@ class Announced:
             }
         )
 
-    def modern(self, result: "dict[str, Any]") -> "dict[str, Any]":
+    def modern_result(self, result: "dict[str, Any]") -> "dict[str, Any]":
         """Return a result with the fields that MODERN_VERSION adds to each."""
         meta = {"io.modelcontextprotocol/serverInfo": self._server_info()}
         common = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0, "_meta": meta}
@@ -235,16 +231,16 @@ class Announced:
         return capabilities
 
     def _extensions(self) -> "dict[str, Any]":
-        """Return the capabilities for which the protocol has room since MODERN_VERSION."""
+        """Return the capabilities that the protocol has since MODERN_VERSION only."""
         return {"extensions": {SKILLS_EXTENSION: {}}} if has_skill(self._promises) else {}
 
     def tools(self, version: str, client: str = "") -> "dict[str, Any]":
-        """Return the result of `tools/list` at a protocol version, for a client of this name."""
+        """Return the result of `tools/list` at a protocol version, for the client of the name `client`."""
         knows = knows_output_schemas(version)
         promised = (tool for one in self._promises for tool in one["tools"])
         tools = [tool_entry(tool, has_output_schema=knows, client=client) for tool in promised]
         if self._is_safe:
-            tools = [{**tool, "name": safe(tool["name"])} for tool in tools]
+            tools = [{**tool, "name": safe_name(tool["name"])} for tool in tools]
         return {"tools": tools}
 
 
@@ -271,8 +267,8 @@ def announced(
         tool_names |= own
         promise = for_lines(promise) if answers == "lines" else promise
         promises.append(narrowed(promise, read_only=read_only, tools=tools))
-    offered = {safe(each["name"]) for one in promises for each in one["tools"]}
-    if not offered or ({safe(each) for each in tools} - offered):
+    offered = {safe_name(each["name"]) for one in promises for each in one["tools"]}
+    if not offered or ({safe_name(each) for each in tools} - offered):
         return None
     return Announced(promises, is_safe=spelling == "safe") if promises else None
 
@@ -286,18 +282,18 @@ def _promise(name: str) -> "Promise | None":
                 found: Promise = json.load(file)
         except OSError:
             continue
-        return _without_absent(found)
+        return _without_missing_features(found)
     return None
 
 
-def _without_absent(promise: "Promise") -> "Promise":
-    """Return a promise without the tools of a feature that is not there."""
+def _without_missing_features(promise: "Promise") -> "Promise":
+    """Return a promise without the tools of features that are not installed."""
     every = [each for each in (*promise["tools"], *promise["hidden"]) if "to" not in each]
-    there = [each["name"] for each in every if _is_there(each.get("feature", ""))]
+    there = [each["name"] for each in every if _has_feature(each.get("feature", ""))]
     return promise if len(there) == len(every) else narrowed(promise, read_only=False, tools=there)
 
 
-def _is_there(feature: str) -> bool:
+def _has_feature(feature: str) -> bool:
     return not feature or os.path.exists(os.path.join(_FEATURES, feature, "feature.py"))
 
 

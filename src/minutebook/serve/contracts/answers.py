@@ -8,20 +8,20 @@ from typing import Any
 from minutebook.record.caller import Note
 
 
-def written(document: Mapping[str, Any], format: str) -> str:
-    """Write a document as `json` or `yaml`."""
+def serialized(document: Mapping[str, Any], format: str) -> str:
+    """Return a document as text; `format` is `json` or `yaml`."""
     if format == "json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     # It takes 0.02 s to import, and few ask for it.
     import yaml
 
-    # Through JSON, so that what stands in two places is written out twice, not referred to.
+    # Through JSON, so that YAML writes an object that stands in two places twice, without references.
     plain = json.loads(json.dumps(document))
     return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))
 
 
 Content = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str
-"""What an operation gives: an object, a list of objects (any iterable), or a plain text."""
+"""The result of an operation: an object, a list of objects (any iterable), or a plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ class Failure:
 class Answer:
     """The answer to a call; `content` is the object that `text` writes out, if it is an object.
 
-    `in_lines`: the text is lines for a model, which gets no object. `notes` are what the promised shape has no room for, by name.
+    If it is `in_lines`, the text is lines for a model, and `content` is not sent. `notes` hold, by name, facts for
+    which the promised shape has no room.
     """
 
     text: str
@@ -56,14 +57,14 @@ class Answer:
     in_lines: bool = False
 
 
-def texts_of(answer: Answer) -> list[str]:
-    """Return the readable parts of an answer: first the contract's, whole and alone, then the notes that are not lines of it."""
+def readable_parts(answer: Answer) -> list[str]:
+    """Return the texts of an answer: the contract's own, then each note's, but for notes that it begins with."""
     notes = (each for each in answer.notes.values() if each.text)
     return [answer.text, *(each.text for each in notes if not (answer.in_lines and each.leads))]
 
 
 def answered(content: Content) -> Answer:
-    """Write out the result of an operation; a list is read once, object by object."""
+    """Return the answer that holds the result of an operation; a list is read once, object by object."""
     if isinstance(content, str):
         return Answer(content)
     if isinstance(content, Mapping):
@@ -72,12 +73,12 @@ def answered(content: Content) -> Answer:
 
 
 def failed(failure: Failure) -> Answer:
-    """Answer with an error."""
+    """Return the answer that holds an error."""
     return Answer(failure.text, None, failure)
 
 
 def as_json(content: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> str:
-    """Write an object or a list as JSON; of a list, one object at a time is held."""
+    """Return an object or a list as JSON; of a list, one object at a time is in memory."""
     if isinstance(content, Mapping):
         return json.dumps(content, ensure_ascii=False)
     return f"[{', '.join(as_json(each) for each in content)}]"

@@ -21,17 +21,19 @@ Schema = Mapping[str, Any]
 
 
 class Arguments:
-    """Checks the properties of one object, a tool's arguments, and fills their defaults.
+    """Checks the properties of one object, such as a tool's arguments, and fills in their defaults.
 
-    `published` is the schema as clients see it. `enforced` adds, by property, what the contract
-    says in prose: JSON Schema keywords, and
-    `clamp` (larger numbers become this one), `maxBytes` (of the value as UTF-8 or JSON text),
-    `form`: `id` (also `{"tb": …, "id": {"String": …}}` and UUIDs), `uuid` (or an id), `instant`
-    (RFC 3339) or `any` (whatever was sent, or nothing),
-    `clears` (null is a value: it empties the field), `default` null (an argument that is not given stays so), and
-    `properties` and `hiddenProperties`, the same for an object's own, or those of a list's objects.
-    `hidden` names further properties that are taken, not shown. Where it `leaves_out` others, they count as not given;
-    else they are refused with the nearest known one.
+    `published` is the schema as clients see it, `hidden` has further properties that clients may send.
+    With `leaves_out` unknown properties are ignored; else they are refused, and the nearest known one is named.
+    `enforced` adds, by property, what the contract says in prose. It holds keywords of JSON Schema, and:
+
+    - `clamp`: a larger number becomes this one;
+    - `maxBytes`: the most bytes of the value, as UTF-8 or JSON text;
+    - `form`: `id` (an id, also as `{"tb": …, "id": {"String": …}}` or UUID), `uuid` (a UUID or an id), `instant`
+      (ISO 8601) or `any` (unchecked, and not required);
+    - `clears`: null is a value, which empties the field;
+    - `default` null: no default, whatever `published` says;
+    - `properties`, `hiddenProperties`: `enforced` and `hidden` of the property's own properties, or of its items'.
     """
 
     def __init__(
@@ -42,15 +44,15 @@ class Arguments:
         self._required: list[str] = published.get("required", [])
         self._enforced = enforced
         self._inner = {
-            name: inner for name in self._properties if (inner := self._inside_of(name)) is not None
+            name: inner for name in self._properties if (inner := self._inner_of(name)) is not None
         }
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments, complete and converted. Raises InvalidInput if one does not fit.
 
-        An argument given as null is as good as not given, unless null clears it. A string that is written exactly as the
-        declared number, boolean, list or object is taken as it. Instants become
-        `datetime`s in UTC. An argument inside another is named `filters.status`, `items[0].title`.
+        An argument that is null counts as not given, unless null clears it. A string that is the JSON of the
+        declared number, boolean, list or object is read as that. Instants become `datetime`s in UTC. An
+        error names an argument inside another as `filters.status` or `items[0].title`.
         """
         given = arguments
         if self._leaves_out:
@@ -70,15 +72,15 @@ class Arguments:
         }
 
     def left_out(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Return the names of the arguments that count as not given, since the tool does not know them."""
+        """Return the names of the arguments that are ignored, since the tool does not know them."""
         return [name for name in arguments if name not in self._properties]
 
     def nearest(self, name: str) -> str | None:
-        """Return the known argument whose name is like another, None if none is."""
+        """Return the known argument with the name most like `name`, None if none is like it."""
         return next(iter(difflib.get_close_matches(name, self._properties, 1, 0.5)), None)
 
-    def _inside_of(self, name: str) -> "Arguments | None":
-        """Return the checker of an object's own properties, or of those of a list's objects."""
+    def _inner_of(self, name: str) -> "Arguments | None":
+        """Return the checker of the properties of an object, or of a list's objects; None for other arguments."""
         schema, rules = self._properties[name], self._enforced.get(name, {})
         described = schema.get("items", schema)
         if "properties" not in described or self._form(name) == "any":
@@ -106,9 +108,9 @@ class Arguments:
         if self._form(name) == "any":
             return {}
         schema = {**self._properties[name], **self._enforced.get(name, {})}
-        # What is inside another argument is checked by the Arguments of its own.
+        # Inner properties have an `Arguments` of their own.
         inside = ("properties", "required", "items") if name in self._inner else ()
-        for word in (*_OURS, *_ANNOTATIONS, *inside):
+        for word in (*_OWN_KEYWORDS, *_ANNOTATIONS, *inside):
             schema.pop(word, None)
         return {word: value for word, value in schema.items() if value is not None}
 
@@ -127,7 +129,7 @@ class Arguments:
                 raise InvalidInput(name, remedy, names=known)
 
     def _read(self, name: str, value: Any) -> Any:
-        """Bring a value written out as a string, and the longer forms of an id, into the form that the schema describes."""
+        """Return a value in the form that the schema describes: parsed from a string, or an id from its longer forms."""
         if self._form(name) != "id":
             declared = None if self._form(name) == "any" else self._properties[name].get("type")
             return _as_declared(declared, value) if isinstance(value, str) else value
@@ -138,6 +140,7 @@ class Arguments:
                 return value
 
     def _finish(self, name: str, value: Any) -> Any:
+        """Return a value that fits the schema converted as `enforced` says. Raises InvalidInput if it does not fit that."""
         enforced = self._enforced.get(name, {})
         if enforced.get("form") == "any":
             return value
@@ -171,7 +174,10 @@ class Arguments:
     def _checked_inside(self, name: str, path: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise InvalidInput(
-                path, "must be {kind} (got {given})", kind=_TYPES["object"], given=_shown(value)
+                path,
+                "must be {kind} (got {given})",
+                kind=_KINDS["object"],
+                given=_shown(value),
             )
         try:
             return self._inner[name].check(value)
@@ -179,7 +185,7 @@ class Arguments:
             raise InvalidInput(f"{path}.{error.argument}", error.remedy) from error
 
 
-_WRITTEN_AS = {
+_PYTHON_TYPES = {
     "integer": (int, float),
     "number": (int, float),
     "boolean": (bool,),
@@ -189,8 +195,8 @@ _WRITTEN_AS = {
 
 
 def _as_declared(declared: str | None, text: str) -> Any:
-    """Return the value that a string writes out exactly, if it is of the declared type; else the string."""
-    wanted = _WRITTEN_AS.get(declared or "")
+    """Return the value that a string is the JSON of, if it is of the declared type; else the string."""
+    wanted = _PYTHON_TYPES.get(declared or "")
     if wanted is None or text != text.strip():
         return text
     try:
@@ -206,7 +212,9 @@ def _refused(constant: str) -> None:
     raise ValueError(constant)
 
 
-_OURS = ("clamp", "maxBytes", "form", "clears", "hiddenProperties")
+_OWN_KEYWORDS = ("clamp", "maxBytes", "form", "clears", "hiddenProperties")
+"""The keywords in `enforced` that JSON Schema does not have."""
+
 _ANNOTATIONS = ("nullable", "description", "format")
 
 
@@ -218,12 +226,11 @@ def _finite(name: str, value: float) -> float:
 
 
 def _size(name: str, value: Any) -> int:
+    """Return the bytes of a value as text. Raises InvalidInput if JSON cannot hold it."""
+    text = value
     try:
-        text = (
-            value
-            if isinstance(value, str)
-            else json.dumps(value, allow_nan=False, ensure_ascii=False)
-        )
+        if not isinstance(value, str):
+            text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     except ValueError as error:
         raise InvalidInput(name, "must hold finite numbers only") from error
     except RecursionError as error:
@@ -253,7 +260,7 @@ def _uuid(name: str, text: str) -> str:
         raise InvalidInput(name, "{what} (got {given})", what=remedy, given=_shown(text)) from error
 
 
-_TYPES = {
+_KINDS = {
     "string": Reason("text"),
     "integer": Reason("a whole number"),
     "number": Reason("a number"),
@@ -268,6 +275,7 @@ def _worded(
     arguments: Mapping[str, Any],
     left_out: Sequence[str],
 ) -> InvalidInput:
+    """Return a schema's error in our words; `left_out` names the arguments that were ignored."""
     if error.rule == "required":
         missing = next(name for name in error.rule_definition if name not in arguments)
         near = difflib.get_close_matches(missing, left_out, 1, 0.5)
@@ -278,7 +286,7 @@ def _worded(
     name, rule = str(error.name).removeprefix("data."), error.rule_definition
     match error.rule:
         case "type":
-            remedy = Reason("must be {kind}", kind=_TYPES[rule])
+            remedy = Reason("must be {kind}", kind=_KINDS[rule])
         case "minimum":
             remedy = Reason("must be at least {least}", least=rule)
         case "maximum":

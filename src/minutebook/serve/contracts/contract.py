@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from minutebook.app import App
-from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.caller import Caller, Note, with_call
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.reason import Reason, must_be_one_of
 from minutebook.record.rights.redaction import redacted_for
-from minutebook.serve.contracts.announced import for_lines, narrowed, safe
+from minutebook.serve.contracts.announced import for_lines, narrowed, safe_name
 from minutebook.serve.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.serve.contracts.arguments import Arguments
 from minutebook.serve.contracts.lines import as_lines
@@ -30,15 +30,15 @@ Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
 
 Unopened = Callable[[MinutebookError], Content]
-"""Answers a tool that takes no arguments where the store could not be opened, from the error."""
+"""Answers a tool without arguments where the store could not be opened; takes the error of opening it."""
 
 Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
-"""Puts a fact of the domain into the contract's words; the call's arguments as they were given."""
+"""Puts an error into the contract's words; takes the error, and the arguments of the call as they were sent."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool as it was promised; `is_listed` tells whether clients are shown it."""
+    """One tool as the contract promises it; `is_listed` if clients are shown it."""
 
     promise: Mapping[str, Any]
     is_listed: bool
@@ -50,12 +50,14 @@ class Tool:
 
     @cached_property
     def arguments(self) -> Arguments:
-        """The check of its arguments, but for those `atGate`, which the contract's gate checks."""
+        """The check of its arguments, without those in `atGate`, which the contract's gate checks."""
         schema, at_gate = self.promise["inputSchema"], self.promise.get("atGate", ())
-        left = {name: each for name, each in schema["properties"].items() if name not in at_gate}
+        properties = {
+            name: each for name, each in schema["properties"].items() if name not in at_gate
+        }
         required = [name for name in schema.get("required", []) if name not in at_gate]
         return Arguments(
-            {"properties": left, "required": required},
+            {"properties": properties, "required": required},
             self.promise.get("enforce", {}),
             self.promise.get("hiddenProperties", {}),
             leaves_out=schema.get("additionalProperties", True) is not False,
@@ -73,20 +75,20 @@ Gate = Callable[[App, Caller, Tool, Mapping[str, Any]], AbstractContextManager[A
 def open_gate(
     app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
 ) -> Iterator[Admitted]:
-    """Admit every call as it is."""
+    """Admit every call unchanged: the gate of a contract that has none of its own."""
     yield caller, arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name for a tool, or for several between which the argument `by` chooses."""
+    """Another name for the tool `to`, or for several tools, by the value of the argument `by` that chooses each."""
 
     to: str | Mapping[str, str]
     by: str = ""
     default: str | None = None
 
     def resolve(self, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the name of the tool that is meant, and its own arguments.
+        """Return the name of the tool that is meant, and the arguments without the one that chose it.
 
         Raises InvalidInput if the argument that chooses the tool has an unknown value.
         """
@@ -115,7 +117,7 @@ class Contract:
         handlers: ResourceHandlers | None = None,
         unopened: Mapping[str, Unopened] | None = None,
     ) -> None:
-        """`unopened` answers tools where the store could not be opened."""
+        """`word` words an error; `unopened` has the tools that are answered also where the store could not be opened."""
         self._package = package
         self.promise: Mapping[str, Any] = json.loads(text_of(package, "contract.json"))
         self.name = str(self.promise["contract"])
@@ -136,12 +138,13 @@ class Contract:
         self._name_all()
 
     def _name_all(self) -> None:
+        """Find the aliases, all names and the prompts of the current promise."""
         self.aliases = {
             each["name"]: Alias(each["to"], each.get("by", ""), each.get("default"))
             for each in self.promise["hidden"]
             if "to" in each
         }
-        self._names = {safe(name): name for name in self.names}
+        self._names = {safe_name(name): name for name in self.names}
         promised = {str(each["name"]): each for each in self.promise.get("prompts", [])}
         self.prompts = {
             name: each
@@ -151,24 +154,24 @@ class Contract:
         }
 
     def narrowed(self, *, read_only: bool, tools: Collection[str]) -> "Contract":
-        """Return the same contract with those of its tools that only read, or that are named."""
-        one = copy.copy(self)
-        one.promise = narrowed(self.promise, read_only=read_only, tools=tools)
-        left = {each["name"] for each in (*one.promise["tools"], *one.promise["hidden"])}
-        one.tools = {name: tool for name, tool in self.tools.items() if name in left}
-        one._name_all()
-        return one
+        """Return the same contract with fewer tools, as `announced.narrowed` chooses them."""
+        contract = copy.copy(self)
+        contract.promise = promise = narrowed(self.promise, read_only=read_only, tools=tools)
+        kept = {each["name"] for each in (*promise["tools"], *promise["hidden"])}
+        contract.tools = {name: tool for name, tool in self.tools.items() if name in kept}
+        contract._name_all()
+        return contract
 
     def in_lines(self) -> "Contract":
         """Return the same contract, answering in lines of text for models instead of objects."""
-        one = copy.copy(self)
-        one.promise = for_lines(self.promise)
-        promised = {each["name"]: each for of in ("tools", "hidden") for each in one.promise[of]}
-        one.tools = {
-            name: replace(tool, promise=promised[name]) for name, tool in self.tools.items()
+        contract = copy.copy(self)
+        contract.promise = promise = for_lines(self.promise)
+        tools = {each["name"]: each for each in (*promise["tools"], *promise["hidden"])}
+        contract.tools = {
+            name: replace(tool, promise=tools[name]) for name, tool in self.tools.items()
         }
-        one._answers_in_lines = True
-        return one
+        contract._answers_in_lines = True
+        return contract
 
     @property
     def listed(self) -> list[str]:
@@ -177,43 +180,39 @@ class Contract:
 
     @property
     def names(self) -> set[str]:
-        """Every name under which a tool can be called, as it was promised."""
+        """Every name by which a tool can be called, as the promise spells it."""
         return {*self.tools, *self.aliases}
 
     def offers(self, name: str) -> bool:
         """Tell whether a tool can be called by that name, or its safe spelling."""
-        return safe(name) in self._names
+        return safe_name(name) in self._names
 
     def samples(self, name: str) -> bool:
         """Tell whether the tool of that name, or its safe spelling, may ask the client's model."""
-        tool = self.tools.get(self._names[safe(name)])
+        tool = self.tools.get(self._names[safe_name(name)])
         return tool is not None and bool(tool.promise.get("asks"))
 
     def unopened(self, name: str) -> Callable[[MinutebookError, Caller], Answer] | None:
-        """Return the answerer of a tool where the store could not be opened; None if it then fails."""
-        handler = self._unopened.get(self._names[safe(name)])
+        """Return the function that answers a tool where the store could not be opened; None if the tool then fails."""
+        handler = self._unopened.get(self._names[safe_name(name)])
         if handler is None:
             return None
-
-        def answer(error: MinutebookError, caller: Caller) -> Answer:
-            return answered(handler(redacted_for(caller, error)))
-
-        return answer
+        return lambda error, caller: answered(handler(redacted_for(caller, error)))
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
         called_with, notes = arguments, dict(caller.call.notes)
         in_lines = self._answers_in_lines or caller.call.in_lines
-        caller = in_call(caller, notes=notes, in_lines=in_lines)
+        caller = with_call(caller, notes=notes, in_lines=in_lines)
         try:
-            name = self._names[safe(name)]
+            name = self._names[safe_name(name)]
             if name in self.aliases:
                 name, arguments = self.aliases[name].resolve(arguments)
             tool = self.tools[name]
             with self._gate(app, caller, tool, arguments) as (admitted, remaining):
                 checked = tool.arguments.check(remaining)
                 if left_out := tool.arguments.left_out(remaining):
-                    notes["arguments"] = _note_of(left_out, tool.arguments)
+                    notes["arguments"] = _note_on_ignored(left_out, tool.arguments)
                 answer = answered(self._operations[name](app, admitted, **checked))
                 if self._answers_in_lines and answer.content is not None:
                     answer = replace(answer, text=as_lines(answer.content, notes), in_lines=True)
@@ -224,9 +223,9 @@ class Contract:
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
     ) -> Failure:
-        """Word an error; a caller with a token learns nothing about this machine.
+        """Return an error in the contract's words; a caller with a token learns nothing about this machine.
 
-        At level `debug` its stack trace is logged.
+        The error's stack is logged at level `debug`.
         """
         cause = type(error).__name__
         log.debug("raised %s", cause, extra={"stack": Stack(error)})
@@ -236,7 +235,7 @@ class Contract:
         return replace(self.word(shown, arguments), cause=cause)
 
     def resource(self, uri: str) -> Resource | None:
-        """Return the promised resource, or template, that a URI belongs to."""
+        """Return the promised resource or template that a URI belongs to, None if none does."""
         known = (*self.resources, *self.templates)
         return next((each for each in known if each.match(uri) is not None), None)
 
@@ -255,16 +254,14 @@ class Contract:
 
     def listing(self, app: App, caller: Caller) -> list[Mapping[str, Any]]:
         """Describe every resource that a client is shown: the promised ones, then those in the store."""
-        there = self._handlers.listing
-        return [
-            *(each.promise for each in self.resources),
-            *(there(app, caller) if there is not None else ()),
-        ]
+        list_stored = self._handlers.listing
+        stored = () if list_stored is None else list_stored(app, caller)
+        return [*(each.promise for each in self.resources), *stored]
 
     def complete(
         self, app: App, caller: Caller, template: str, variable: str, typed: str
     ) -> list[str]:
-        """Return the values that complete a typed beginning for a template's variable."""
+        """Return the values of a template's variable that begin with `typed`."""
         for each in self.templates:
             if each.promise["uriTemplate"] == template:
                 complete = self._handlers.completions.get(f"{each.name}/{variable}")
@@ -301,7 +298,7 @@ class Contract:
         return text
 
     def prompt_data(self, name: str) -> PromptData | None:
-        """Return the function that returns the records for `{data}` in a prompt's text; None without such a place."""
+        """Return the function that returns the text for `{data}` in a prompt; None if the prompt has no `{data}`."""
         return self._handlers.prompts.get(name)
 
     def schema(self) -> dict[str, Any]:
@@ -333,12 +330,12 @@ class Contract:
         return {name: document[name] for name in parts}
 
     def exported(self) -> str:
-        """Write the whole promise out as one JSON document."""
+        """Return the promise as the text of one JSON document."""
         return json.dumps(self.schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _note_of(left_out: Sequence[str], known: Arguments) -> Note:
-    """Return the note on arguments that a tool does not know, each with the known one that may be meant."""
+def _note_on_ignored(left_out: Sequence[str], known: Arguments) -> Note:
+    """Return the note on arguments that were ignored, each with the known one that may be meant."""
     meant = {name[:50]: known.nearest(name) for name in left_out}
     named = ", ".join(f"{name} (not {near}?)" if near else name for name, near in meant.items())
     text = Reason("Left out, since this tool has no such argument: {named}.", named=named)

@@ -11,14 +11,17 @@ from minutebook.text.answerability import verdict_of
 Shape = Mapping[str, Any]
 
 DOUBTED = 3
-"""How many hits are written where the answer is in doubt."""
+"""Hits that are written if the answer is in doubt."""
 
 _TEXTS = ("content", "preview", "summary", "response")
 """The fields of a hit that hold its text, the first that it has."""
 
 
 def as_lines(content: Shape, notes: Mapping[str, Note]) -> str:
-    """Write the hits of an answer as lines, at most DOUBTED if a note leads, an answer without hits as JSON; below the notes that lead."""
+    """Return an answer as lines: the notes that lead, then a line for each hit, or the JSON of an answer without hits.
+
+    If a note leads, at most DOUBTED hits follow.
+    """
     leading = [each.text for each in notes.values() if each.leads]
     results = content.get("results")
     if not isinstance(results, list) or not all(_text(each) for each in results):
@@ -37,19 +40,19 @@ def _line(hit: Shape) -> str:
         # Code keeps its lines.
         place = f"{hit['file_path']}:{hit['start_line']}-{hit['end_line']}"
         return f"{place}{''.join(f' ({word})' for word in _verdict(hit))}\n{_text(hit)}"
-    return f"- {' '.join(_text(hit).split())} ({'; '.join(_weighed(hit))})"
+    return f"- {' '.join(_text(hit).split())} ({'; '.join(_remarks(hit))})"
 
 
 def _text(hit: Shape) -> str:
     return next((hit[name] for name in _TEXTS if hit.get(name)), "")
 
 
-def _weighed(hit: Shape) -> Iterator[str]:
-    """Yield how well a hit answers, its time and author, its id, its revision, and the notes of features."""
+def _remarks(hit: Shape) -> Iterator[str]:
+    """Yield the remarks in brackets after a hit: its verdict, date, author and status, id, revision, notes of features."""
     yield from _verdict(hit)
-    at = str(hit.get("at") or hit.get("timestamp") or "")[:10]
-    if written := ", ".join(filter(None, (at, hit.get("by"), hit.get("status")))):
-        yield written
+    date = str(hit.get("at") or hit.get("timestamp") or "")[:10]
+    if origin := ", ".join(filter(None, (date, hit.get("by"), hit.get("status")))):
+        yield origin
     yield hit["id"]
     if (revised := hit.get("revised_by")) is not None:
         yield f"perhaps revised by {revised['id']} on {revised['at'][:10]}"
@@ -57,6 +60,6 @@ def _weighed(hit: Shape) -> Iterator[str]:
 
 
 def _verdict(hit: Shape) -> Iterator[str]:
-    """Yield the word for how well a hit answers, of one that says how likely it does."""
+    """Yield the word for how likely a hit answers, if it has a relevance."""
     if "relevance" in hit:
         yield verdict_of(hit["relevance"])

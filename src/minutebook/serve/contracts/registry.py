@@ -3,18 +3,18 @@
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import must_be_one_of
-from minutebook.serve.contracts.announced import safe
+from minutebook.serve.contracts.announced import safe_name
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.contracts.knowledge import knowledge
 
 CONTRACTS: Mapping[str, Callable[[], Contract]] = {
     "knowledge": knowledge,
-    **{each.__name__: each for each in loaded("contract")},
+    **{each.__name__: each for each in entries_of("contract")},
 }
-"""What opens each contract, by name; those of features come last."""
+"""The functions that open the contracts, by name; those of features come last."""
 
 
 def opened(
@@ -54,29 +54,28 @@ def narrowed(
     tools: Collection[str],
     answers: str = "json",
 ) -> list[Contract]:
-    """Return contracts with those of their tools that only read, or that are named, answering as `answers` says.
+    """Return contracts with fewer tools, as `announced.narrowed` chooses them, answering in `answers`: `json` or `lines`.
 
-    Raises InvalidInput if a name is none of their tools', or one of a tool that writes where nothing
-    may.
+    Raises InvalidInput if `tools` names an unknown tool, or with `read_only` one that writes.
     """
     if answers == "lines":
         contracts = [contract.in_lines() for contract in contracts]
     if not read_only and not tools:
         return list(contracts)
-    known = {safe(name): name for contract in contracts for name in contract.listed}
-    left = [contract.narrowed(read_only=read_only, tools=tools) for contract in contracts]
-    served = {safe(name) for contract in left for name in contract.listed}
+    known = {safe_name(name): name for contract in contracts for name in contract.listed}
+    chosen = [contract.narrowed(read_only=read_only, tools=tools) for contract in contracts]
+    served = {safe_name(name) for contract in chosen for name in contract.listed}
     for name in tools:
-        if safe(name) not in known:
-            near = difflib.get_close_matches(safe(name), known, n=1)
+        if safe_name(name) not in known:
+            near = difflib.get_close_matches(safe_name(name), known, n=1)
             every = ", ".join(known.values())
             if near:
                 remedy = "must name tools (got {name!r}; the nearest is {near}); there are {every}"
                 raise InvalidInput("tools", remedy, name=name, near=known[near[0]], every=every)
             remedy = "must name tools (got {name!r}); there are {every}"
             raise InvalidInput("tools", remedy, name=name, every=every)
-        if safe(name) not in served:
+        if safe_name(name) not in served:
             raise InvalidInput(
                 "tools", "must not name {name}, which writes, with read_only", name=name
             )
-    return left
+    return chosen

@@ -18,19 +18,16 @@ Listing = Callable[[App, Caller], Iterable[Mapping[str, Any]]]
 """Describes the resources that are there besides the promised ones."""
 
 Completion = Callable[[App, Caller, str], list[str]]
-"""Gives the values of a template's variable that what was typed may become."""
+"""Returns the values of a template's variable that begin with what was typed."""
 
 
 PromptData = Callable[[App, Caller], str]
-"""Gives what a prompt's text holds in the place of `{data}`."""
+"""Returns the text that replaces `{data}` in a prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceHandlers:
-    """The functions behind resources and prompts, each under the name that the promise gives it.
-
-    `completions` goes by `name/variable`.
-    """
+    """The functions behind resources and prompts, by the names in the promise; `completions` by `name/variable`."""
 
     readers: Mapping[str, Reader] = field(default_factory=dict)
     listing: Listing | None = None
@@ -40,7 +37,7 @@ class ResourceHandlers:
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource as it was promised: at a `uri`, or at each that fits a `uriTemplate`."""
+    """A resource as the contract promises it: at its `uri`, or at each URI that fits its `uriTemplate`."""
 
     promise: Mapping[str, Any]
 

@@ -1,6 +1,6 @@
-"""Serve through a daemon that fits the request: find it, or have it started.
+"""Serve through the daemon of an invocation: connect to it, or start it.
 
-Standard library only, for the thin proxy imports it; what only a start needs is in `spawning.py`.
+Standard library only, since the thin proxy imports it; what only a start needs is in `spawning.py`.
 """
 
 import json
@@ -11,9 +11,9 @@ import socket
 import sys
 import time
 
-from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address, read_line
+from minutebook.serve.daemon.rendezvous import DaemonAddress, daemon_address, read_line, send_line
 from minutebook.serve.invocation import Invocation
-from minutebook.serve.stdio.proxy import DaemonLink, Proxy, Unserved, own_pipes
+from minutebook.serve.stdio.proxy import CannotServe, DaemonLink, Proxy, own_pipes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,54 +23,54 @@ if TYPE_CHECKING:
     from minutebook.serve.stdio.early import EarlyAnswers
     from minutebook.serve.stdio.in_process import InProcessServer
 
-    GoesOn = Callable[[], bool]
+    IsAwaited = Callable[[], bool]
 
 DAEMON_WAIT = 60.0
-"""Seconds to wait for a daemon that lives and does not answer: what clients commonly wait for an answer."""
+"""Seconds to wait for a daemon that lives and does not answer; clients commonly wait as long for an answer."""
 
 WELCOME_WAIT = 10.0
 """Seconds in which a daemon that is asked about itself has to answer."""
 
-PROMPT = 1.0
-"""Seconds in which a daemon that listens ordinarily lets a client in."""
+PROMPT_WAIT = 1.0
+"""Seconds in which a daemon ordinarily welcomes a client."""
 
 PATIENCE = 10.0
-"""Seconds after which a person is told what is waited for."""
+"""Seconds of waiting after which stderr says so."""
 
-LATELY = 60.0
-"""Seconds for which it is remembered that a daemon ended."""
+LOSS_WINDOW = 60.0
+"""Seconds for which the end of a daemon counts as a loss."""
 
 MOST_LOSSES = 3
-"""How often daemons may end in that time and still be relied on."""
+"""Losses within LOSS_WINDOW after which this process serves itself."""
 
 ATTEMPTS = 3
-"""How many daemons may end while they let a client in."""
+"""How often a client connects if daemons end before they welcome it."""
 
 _POLL = 0.02
 _LOOK = 0.2
-"""Seconds between two looks at whether somebody still waits for a daemon's answer."""
+"""Seconds between two checks whether the client still waits for the daemon's answer."""
 
 
-class Unattached(Exception):
-    """There is no daemon for this; the message says why."""
+class NoDaemon(Exception):
+    """No daemon serves this invocation; the message says why."""
 
 
-class Invalid(Unattached):
-    """Nothing can serve this: its settings or contracts do not fit, as the command line will say."""
+class InvalidInvocation(NoDaemon):
+    """The settings or contracts of the invocation do not fit, so nothing can serve it; the message says why."""
 
 
 def serve(invocation: Invocation) -> None:
-    """Serve a stdio client through the daemon and end the process; return where it cannot be served.
+    """Serve a stdio client through the daemon, and end the process; return if that is not possible.
 
-    The command line then says why.
+    The command line then serves in its process, or says why it cannot.
     """
     server = _Server(invocation)
     try:
-        link = server.found()
-    except Invalid:
+        link = server.link_at_once()
+    except InvalidInvocation:
         return
-    except Unattached as reason:
-        say(invocation, reason)
+    except NoDaemon as reason:
+        report_no_daemon(invocation, reason)
         return
     early = early_answers(invocation) if link is None else None
     if link is None and early is None:
@@ -82,22 +82,21 @@ def serve(invocation: Invocation) -> None:
     proxy.watch(server.hangs, DAEMON_WAIT)
     try:
         proxy.run()
-    except Unserved as reason:
+    except CannotServe as reason:
         sys.stderr.write(f"minutebook: {reason}\n")
         server.end(1)
     server.end()
 
 
 def early_answers(invocation: Invocation) -> "EarlyAnswers | None":
-    """Return the answers of the proxy until there is a server; None if there can be no server."""
+    """Return the answers that the proxy gives until there is a server; None if the invocation cannot be served."""
     from minutebook.serve.contracts.announced import announced
     from minutebook.serve.stdio.early import EarlyAnswers
 
-    stated = invocation.value("tools", "")
-    parts = stated.split(",") if isinstance(stated, str) else stated
-    tools = (
-        [name for each in parts if (name := str(each).strip())] if isinstance(parts, list) else []
-    )
+    setting = invocation.value("tools", "")
+    parts = setting.split(",") if isinstance(setting, str) else setting
+    names = [str(each).strip() for each in parts] if isinstance(parts, list) else []
+    tools = [name for name in names if name]
     known = announced(
         invocation.contracts,
         invocation.value("tool_names", "contract"),
@@ -109,98 +108,98 @@ def early_answers(invocation: Invocation) -> "EarlyAnswers | None":
 
 
 class _Server:
-    """The server of a client: the daemon; another when it has ended; else this process."""
+    """The server of a client: the daemon, its successor once it has ended, or at last this process."""
 
     def __init__(self, invocation: Invocation) -> None:
         self._invocation = invocation
         self._session = ""
-        self._entered: socket.socket | None = None
-        self._here: InProcessServer | None = None
+        self._pending: socket.socket | None = None
+        self._in_process: InProcessServer | None = None
         self._has_served = False
         self._hung = False
         self._losses: list[float] = []
         self._settings_stamp = invocation.settings_stamp()
 
-    def found(self) -> DaemonLink | None:
-        """Return a link to the daemon if it is there and answers at once.
+    def link_at_once(self) -> DaemonLink | None:
+        """Return a link to the daemon if it listens and answers at once, else None.
 
-        `link` goes on with a connection that has not been answered yet. Raises Unattached if the
-        address cannot be used.
+        `link` continues with a connection that the daemon has not answered yet. Raises NoDaemon if the
+        daemon's address cannot be used.
         """
         try:
-            connection = _connected(daemon_address(self._invocation.address))
+            connection = _connect(daemon_address(self._invocation.address))
         except OSError as error:
-            raise Unattached(str(error)) from error
+            raise NoDaemon(str(error)) from error
         if connection is None:
             return None
         try:
             _send_hello(connection, self._invocation, "")
-            if select.select([connection], [], [], PROMPT)[0]:
-                return self._linked(_welcome(connection))
+            if select.select([connection], [], [], PROMPT_WAIT)[0]:
+                return self._remember(_welcome(connection))
         except (OSError, EOFError, ValueError):
-            # `link` tries once more, and says what is the matter.
+            # `link` tries once more, and reports what is wrong.
             connection.close()
             return None
-        self._entered = connection
+        self._pending = connection
         return None
 
     def hangs(self) -> bool:
-        """Tell whether the daemon that serves here, though it lives, does not even say how it is."""
+        """Tell whether the daemon that serves the client does not even answer a question about its status."""
         address = daemon_address(self._invocation.address)
-        if self._here is not None or ask(address, "status") is not None:
+        if self._in_process is not None or ask(address, "status") is not None:
             return False
         self._hung = True
         return True
 
-    def link(self, goes_on: "GoesOn") -> DaemonLink | None:
-        """Return a link to a server, None once nobody waits for one any more.
+    def link(self, is_awaited: "IsAwaited") -> DaemonLink | None:
+        """Return a link to a server; None once `is_awaited` returns False.
 
-        This process serves after too many daemons that ended, or one that hung or refused. Raises
-        Unserved if it cannot.
+        This process becomes the server if a daemon hung or refused the client, or more than MOST_LOSSES ended.
+        Raises CannotServe if it cannot.
         """
-        if self._here is not None:
-            self._here.lost()
-        is_same = self._settings_stamp == (known := self._invocation.settings_stamp())
-        self._settings_stamp = known
-        # One that ended for another of other settings is none that was lost.
-        if self._has_served and is_same:
+        if self._in_process is not None:
+            self._in_process.lost()
+        last_stamp, self._settings_stamp = self._settings_stamp, self._invocation.settings_stamp()
+        # A daemon that made room for one with changed settings was not lost.
+        if self._has_served and last_stamp == self._settings_stamp:
             now = time.monotonic()
-            self._losses = [*(at for at in self._losses if now - at < LATELY), now]
+            self._losses = [*(loss for loss in self._losses if now - loss < LOSS_WINDOW), now]
         try:
             if self._hung:
-                raise Unattached(_hung(self._invocation, "no longer answers"))
+                raise NoDaemon(_hung(self._invocation, "no longer answers"))
             if len(self._losses) > MOST_LOSSES:
-                raise Unattached(f"it ended {len(self._losses)} times in {LATELY:g} s")
-            entered, self._entered = self._entered, None
-            link = attach(self._invocation, self._session, goes_on, entered)
-            return None if link is None else self._linked(link)
-        except Unattached as reason:
-            # Settings that do not fit do not fit here either, which is said in better words.
-            if not isinstance(reason, Invalid):
-                say(self._invocation, reason)
+                raise NoDaemon(f"it ended {len(self._losses)} times in {LOSS_WINDOW:g} s")
+            pending, self._pending = self._pending, None
+            link = attach(self._invocation, self._session, is_awaited, pending)
+            return None if link is None else self._remember(link)
+        except NoDaemon as reason:
+            # Settings that do not fit fail again below, with a better message.
+            if not isinstance(reason, InvalidInvocation):
+                report_no_daemon(self._invocation, reason)
         from minutebook.record.errors import InvalidInput
         from minutebook.serve.stdio.in_process import in_process
 
         try:
-            self._here = in_process(self._invocation)
+            self._in_process = in_process(self._invocation)
         except InvalidInput as error:
-            raise Unserved(str(error)) from error
-        return self._here.link(self._session)
+            raise CannotServe(str(error)) from error
+        return self._in_process.link(self._session)
 
-    def _linked(self, link: DaemonLink) -> DaemonLink:
+    def _remember(self, link: DaemonLink) -> DaemonLink:
+        """Note the session of a link, and that it served; return the link."""
         self._session = link.session
         self._has_served = True
         return link
 
     def end(self, status: int = 0) -> "NoReturn":
         """End the process at once."""
-        if self._here is not None:
-            self._here.end(status)
+        if self._in_process is not None:
+            self._in_process.end(status)
         os._exit(status)
 
 
-def say(invocation: Invocation, reason: Exception) -> None:
-    """Tell on stderr, and in the daemons' log, why there is no daemon here."""
+def report_no_daemon(invocation: Invocation, reason: Exception) -> None:
+    """Write to stderr and to the daemon's log why this process serves without a daemon."""
     from minutebook.serve.daemon.spawning import log
 
     sentence = f"serving without the daemon: {reason}"
@@ -216,88 +215,89 @@ def _always() -> bool:
 def attach(
     invocation: Invocation,
     session: str = "",
-    goes_on: "GoesOn" = _always,
-    entered: socket.socket | None = None,
+    is_awaited: "IsAwaited" = _always,
+    pending: socket.socket | None = None,
 ) -> DaemonLink | None:
-    """Connect to the daemon of an invocation, started if need be, however long that takes.
+    """Connect to the daemon of an invocation, which is started if need be; return None once `is_awaited` returns False.
 
-    `session` names one that is gone on with; `entered` is a connection on which it was asked.
-    None once `goes_on` says that nobody waits any more. Raises Unattached if the daemon refuses, or
-    ends instead.
+    `session` names the session to continue, if any; `pending` is a connection on which the daemon was
+    greeted already. Raises NoDaemon if the daemon refuses the client, ends, or takes longer than DAEMON_WAIT.
     """
-    from minutebook.serve.daemon.spawning import Ended
+    from minutebook.serve.daemon.spawning import StartFailed
 
-    waiting = _Waiting(goes_on, invocation)
+    waiting = _Waiting(is_awaited, invocation)
     reason: Exception | None = None
     for _ in range(ATTEMPTS):
         try:
-            connection = entered
+            connection = pending
             if connection is None:
-                connection = _opened(invocation, daemon_address(invocation.address), waiting)
+                connection = _connect_or_start(
+                    invocation, daemon_address(invocation.address), waiting
+                )
                 if connection is None:
                     return None
                 _send_hello(connection, invocation, session)
         except (ConnectionError, EOFError) as error:
             reason = error
             continue
-        except Ended as error:
-            raise (Invalid if error.is_invalid else Unattached)(str(error)) from error
+        except StartFailed as error:
+            raise (InvalidInvocation if error.is_invalid else NoDaemon)(str(error)) from error
         except OSError as error:
-            raise Unattached(str(error)) from error
-        entered = None
+            raise NoDaemon(str(error)) from error
+        pending = None
         try:
-            return _answered(connection, waiting)
+            return _await_welcome(connection, waiting)
         except (ConnectionError, EOFError) as error:
-            # It was ending while it let us in: the next is another.
+            # The daemon was ending when it accepted us: the next attempt reaches another.
             reason = error
-    raise Unattached(f"the daemon ends before it answers: {reason}")
+    raise NoDaemon(f"the daemon ends before it answers: {reason}")
 
 
-def _answered(connection: socket.socket, waiting: "_Waiting") -> DaemonLink | None:
-    """Return the link that a daemon welcomes us to; None if nobody waits any more.
+def _await_welcome(connection: socket.socket, waiting: "_Waiting") -> DaemonLink | None:
+    """Wait for the daemon's welcome, and return the link; None once the client waits no more.
 
-    Raises Unattached if it refuses, ConnectionError or EOFError if it ends before it answers.
+    Raises NoDaemon if the daemon refuses, ConnectionError or EOFError if it ends before it answers.
     """
     try:
         while not select.select([connection], [], [], _LOOK)[0]:
-            if not waiting.goes_on():
+            if not waiting.is_awaited():
                 connection.close()
                 return None
         return _welcome(connection)
-    except Unattached:
+    except NoDaemon:
         connection.close()
         raise
     except (ConnectionError, EOFError):
         raise
     except (OSError, ValueError) as error:
-        raise Unattached(f"the daemon does not answer: {error}") from error
+        raise NoDaemon(f"the daemon does not answer: {error}") from error
 
 
 class _Waiting:
-    """Waits for a daemon, not for ever, and says so from time to time."""
+    """The time that a client waits for a daemon: it is limited, and stderr says now and then how long it is."""
 
-    def __init__(self, goes_on: "GoesOn", invocation: Invocation) -> None:
-        self._goes_on = goes_on
+    def __init__(self, is_awaited: "IsAwaited", invocation: Invocation) -> None:
+        self._is_awaited = is_awaited
         self._invocation = invocation
         self._since = time.monotonic()
-        self._says_after = PATIENCE
+        self._reports_after = PATIENCE
 
-    def goes_on(self) -> bool:
-        """Tell whether somebody still waits. Raises Unattached if the daemon took longer than allowed."""
+    def is_awaited(self) -> bool:
+        """Tell whether the client still waits. Raises NoDaemon after DAEMON_WAIT."""
         waited = time.monotonic() - self._since
         if waited > DAEMON_WAIT:
-            raise Unattached(_hung(self._invocation, f"has not answered for {waited:.0f} s"))
-        if waited > self._says_after:
-            self._says_after *= 2
+            raise NoDaemon(_hung(self._invocation, f"has not answered for {waited:.0f} s"))
+        if waited > self._reports_after:
+            self._reports_after *= 2
             sys.stderr.write(
                 f"minutebook: the daemon is starting or busy; waiting for it, for {waited:.0f} s now\n"
             )
             sys.stderr.flush()
-        return self._goes_on()
+        return self._is_awaited()
 
 
 def _hung(invocation: Invocation, how: str) -> str:
-    """Return the message that the daemon lives and does not answer, and the remedy."""
+    """Return the message that the daemon lives and does not answer, with the command that ends it."""
     pid = daemon_address(invocation.address).socket.process()
     return f"it lives but {how}; end it" + (f" with: kill -9 {pid}" if pid else "")
 
@@ -305,10 +305,10 @@ def _hung(invocation: Invocation, how: str) -> str:
 def ask(
     address: DaemonAddress, word: str, within: float = WELCOME_WAIT
 ) -> dict[str, object] | None:
-    """Ask a daemon something about itself; None where none answers."""
+    """Ask a daemon for its status, or with the word `stop` to end; return its status, None if no daemon answers."""
     try:
         with address.socket.connect(within) as connection:
-            connection.sendall(json.dumps({"ask": word}).encode() + b"\n")
+            send_line(connection, {"ask": word})
             answer: dict[str, object] = json.loads(read_line(connection, within))
             return answer
     except (OSError, EOFError, ValueError):
@@ -316,7 +316,7 @@ def ask(
 
 
 def stop(address: DaemonAddress) -> bool:
-    """Ask a daemon to answer the calls under way and end; tell whether it accepts nobody any more."""
+    """Ask a daemon to answer the calls under way and end; return whether it stopped to listen within WELCOME_WAIT."""
     ask(address, "stop")
     until = time.monotonic() + WELCOME_WAIT
     while os.path.exists(address.socket.path):
@@ -327,31 +327,31 @@ def stop(address: DaemonAddress) -> bool:
 
 
 def start(invocation: Invocation, address: DaemonAddress) -> None:
-    """Start a daemon at its address unless one is there, and wait until it listens.
+    """Start the daemon of an address unless it runs, and wait until it listens.
 
-    Raises Unattached if the daemon ends before it listens.
+    Raises NoDaemon if the daemon ends before it listens.
     """
-    from minutebook.serve.daemon.spawning import Ended
+    from minutebook.serve.daemon.spawning import StartFailed
 
     try:
-        connection = _opened(invocation, address, _Waiting(_always, invocation))
-    except Ended as error:
-        raise Unattached(str(error)) from error
+        connection = _connect_or_start(invocation, address, _Waiting(_always, invocation))
+    except StartFailed as error:
+        raise NoDaemon(str(error)) from error
     if connection is not None:
         connection.close()
 
 
-def _opened(
+def _connect_or_start(
     invocation: Invocation, address: DaemonAddress, waiting: "_Waiting"
 ) -> socket.socket | None:
-    """Connect to the daemon at an address, or start it there; None if nobody waits any more."""
-    from minutebook.serve.daemon.spawning import started
+    """Connect to the daemon of an address, or start it; return None once the client waits no more."""
+    from minutebook.serve.daemon.spawning import start_and_connect
 
-    return _connected(address) or started(invocation, address, _connected, waiting.goes_on)
+    return _connect(address) or start_and_connect(invocation, address, _connect, waiting.is_awaited)
 
 
-def _connected(address: DaemonAddress) -> socket.socket | None:
-    """Connect to the daemon of a place; None if none listens, or it has no room for a client yet."""
+def _connect(address: DaemonAddress) -> socket.socket | None:
+    """Connect to the daemon of an address; return None if it does not listen, or its queue is full."""
     try:
         return address.socket.connect(WELCOME_WAIT)
     except (FileNotFoundError, ConnectionError, TimeoutError, BlockingIOError):
@@ -362,18 +362,19 @@ def _send_hello(connection: socket.socket, invocation: Invocation, session: str)
     hello = {**invocation.greeting, "contracts": invocation.contracts, "session": session}
     try:
         connection.settimeout(WELCOME_WAIT)
-        connection.sendall(json.dumps(hello).encode() + b"\n")
+        send_line(connection, hello)
     except BaseException:
         connection.close()
         raise
 
 
 def _welcome(connection: socket.socket) -> DaemonLink:
+    """Read the daemon's welcome, and return the link. Raises NoDaemon if it refuses the client."""
     try:
         answer = json.loads(read_line(connection, WELCOME_WAIT))
         connection.settimeout(None)
         if "refused" in answer:
-            kind = Invalid if answer.get("invalid") else Unattached
+            kind = InvalidInvocation if answer.get("invalid") else NoDaemon
             raise kind(str(answer["refused"]))
         return DaemonLink(connection, frozenset(answer["reading"]), answer["session"])
     except BaseException:

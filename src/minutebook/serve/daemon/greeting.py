@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import Mapping
 
+from minutebook.serve.daemon.rendezvous import send_line
 from minutebook.serve.invocation import Invocation
 
 TYPE_CHECKING = False
@@ -18,20 +19,20 @@ _USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
 
 class DaemonRefuses(ConnectionError):
-    """The daemon serves others, and not this client, for it was started with other settings; the message names them."""
+    """The daemon does not serve this client, since they have different settings; the message names these."""
 
 
 def greet(
     connection: socket.socket, answers: "BinaryIO", invocation: Invocation, *, reads: bool = False
 ) -> bool:
-    """Introduce the client, and tell whether the daemon is ready to do its request, not ending.
+    """Send the client's first message; return whether the daemon takes requests, False if it ends.
 
-    `reads` says that a daemon may answer whose settings were changed just now. Raises DaemonRefuses if it serves
-    clients with other settings, OSError if it cannot be asked.
+    With `reads` the requests only read, so that a daemon may answer them whose settings were changed just now.
+    Raises DaemonRefuses if the client has other settings than the daemon, OSError if the daemon cannot be reached.
     """
     user = user_name(invocation.environment)
-    say(connection, {**invocation.greeting, "operations": True, "user": user, "reads": reads})
-    # Not before it is ready is anything asked: else it might do later what this process did by then.
+    send_line(connection, {**invocation.greeting, "operations": True, "user": user, "reads": reads})
+    # Nothing is asked before the daemon is ready: it might do later what this process did by then.
     answer = next_answer(answers)
     if "refused" in answer:
         raise DaemonRefuses(answer["refused"])
@@ -41,13 +42,8 @@ def greet(
     return True
 
 
-def say(connection: socket.socket, message: Mapping[str, object]) -> None:
-    """Send a message. Raises OSError."""
-    connection.sendall(json.dumps(message).encode() + b"\n")
-
-
 def next_answer(answers: "BinaryIO") -> "dict[str, Any]":
-    """Read the daemon's next answer; {} where it has ended. TimeoutError."""
+    """Read the daemon's next answer; return {} if the daemon has ended. Raises TimeoutError."""
     try:
         line = answers.readline()
         answer: dict[str, Any] = json.loads(line) if line else {}

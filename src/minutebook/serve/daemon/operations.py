@@ -14,10 +14,11 @@ from minutebook.config import Settings, load
 from minutebook.config.whereabouts import at_work
 from minutebook.feature import features
 from minutebook.model.service import until_loaded
-from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.caller import Caller, Note, with_call
 from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.plain import plain
 from minutebook.serve.app_loader import AppLoader
+from minutebook.serve.daemon.rendezvous import send_line
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ Send = Callable[[Mapping[str, Any]], None]
 
 
 class LeftToClient(Exception):
-    """The daemon cannot do the request as its client would, so the client does it."""
+    """The daemon cannot do a request as the client would, which therefore does it itself; the message says why."""
 
 
 class ClientLost(Exception):
@@ -34,9 +35,9 @@ class ClientLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DaemonHost:
-    """The parts of the daemon that serve a client.
+    """The parts of the daemon that serving a client needs.
 
-    `check` raises LeftToClient for settings of a client that are not the daemon's. Within `stay` the
+    `check` raises LeftToClient if a client's settings differ from the daemon's. Within `stay` the
     daemon does not end by itself.
     """
 
@@ -48,13 +49,13 @@ class DaemonHost:
 def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost) -> None:
     """Do a client's requests, one after the other, until it leaves.
 
-    `hello` has the fields that `greeting.greet` sends. Raises OSError if the client is gone before, ValueError if what
-    it says is not in its form.
+    `hello` has the fields that `greeting.greet` sends. Raises OSError if the connection fails, ValueError if a
+    request is not JSON.
     """
 
     def send(answer: Mapping[str, Any]) -> None:
         try:
-            connection.sendall(json.dumps(answer).encode() + b"\n")
+            send_line(connection, answer)
         except OSError as error:
             raise ClientLost from error
 
@@ -64,7 +65,7 @@ def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost
         settings = load(hello["given"], hello["variables"], hello["folder"])
         host.check(settings)
         send({"ready": True})
-        # A client that has not waited so long does all by itself, and is gone.
+        # A client that did not wait for this does the work itself, and is gone.
         connection.settimeout(None)
         person = settings.person(hello["given"], hello["user"])
         caller = at_work(settings, person, hello["folder"])
@@ -80,9 +81,9 @@ def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost
 
 @dataclass(slots=True)
 class DaemonClient:
-    """A process that asks, in a caller's name and with settings of its own.
+    """A process that sends requests, in a caller's name and with settings of its own.
 
-    `on_printed` is what is done once it says that it printed the last answer.
+    `on_printed` is called once the process says that it printed the last answer.
     """
 
     connection: socket.socket
@@ -99,11 +100,11 @@ class DaemonClient:
                 case {"operation": str(name), "arguments": dict(given)}:
                     self._operate(name, given, reports=request.get("reports") is True)
                 case {"printed": True}:
-                    # What came too late was printed nowhere, and is not noted.
+                    # An answer that came too late is not printed, and so not noted as told.
                     if self.on_printed is not None:
                         self.on_printed()
                 case _:
-                    _of_feature(request)(self, request)
+                    _feature_act(request)(self, request)
         except MinutebookError as error:
             self.send({**_failure(error), "notes": {}})
 
@@ -111,7 +112,7 @@ class DaemonClient:
         notes: dict[str, Note] = {}
         app = self.host.loader()
         progress = self._report if reports else until_loaded(app.embedding)
-        asks = in_call(self.caller, progress=progress, notes=notes)
+        asks = with_call(self.caller, progress=progress, notes=notes)
         try:
             answer = {"answer": operation_named(name).answer(app, asks, given)}
         except MinutebookError as error:
@@ -122,18 +123,18 @@ class DaemonClient:
         self.send({"part": part, "what": what})
 
 
-def _of_feature(request: Mapping[str, Any]) -> Callable[[DaemonClient, Mapping[str, Any]], None]:
-    """Return the act of a feature on a request, by the field that names it. Raises InvalidInput if none does."""
+def _feature_act(request: Mapping[str, Any]) -> Callable[[DaemonClient, Mapping[str, Any]], None]:
+    """Return the function of a feature that does a request, by the field that names it. Raises InvalidInput if there is none."""
     for feature in features():
         for name in request.keys() & feature.daemon_requests.keys():
             act: Callable[[DaemonClient, Mapping[str, Any]], None]
             act = feature.load(feature.daemon_requests[name])
             return act
-    raise unknown()
+    raise unknown_request()
 
 
-def unknown() -> InvalidInput:
-    """Return the error of a request in a form that nobody knows."""
+def unknown_request() -> InvalidInput:
+    """Return the error for a request that the daemon does not know."""
     return InvalidInput("request", "is none that a daemon knows")
 
 

@@ -4,6 +4,7 @@ The folder is the machine's, not the store's: a data directory may be shared bet
 have a path that is too long for a socket. Standard library only, for the thin proxy imports it.
 """
 
+import json
 import os
 import socket
 import stat
@@ -16,16 +17,16 @@ LOG = "daemon.log"
 """The log of daemons, in the data directory."""
 
 TAKEN = 3
-"""The exit status of a process that was to be a daemon and found another at its place."""
+"""The exit status of a process that found another daemon at its address."""
 
 INVALID = 4
-"""The exit status of a process that was to be a daemon with settings that do not fit."""
+"""The exit status of a process that could not become the daemon because its settings do not fit together."""
 
 _LONGEST_LINE = 1 << 20
 
 
 class DaemonAddress:
-    """The lock and the socket of one daemon, by its address."""
+    """The files of the daemon that has an address: its lock and its socket."""
 
     def __init__(self, folder: str, address: str) -> None:
         path = os.path.join(folder, address)
@@ -34,7 +35,7 @@ class DaemonAddress:
         self.socket = _socket_at(f"{path}.door")
 
     def unlink(self) -> None:
-        """Remove the socket and the lock of a daemon that ends here."""
+        """Remove the socket and the lock of a daemon that ends."""
         self.socket.unlink()
         try:
             os.unlink(self.lock)
@@ -43,7 +44,7 @@ class DaemonAddress:
 
 
 def daemon_address(address: str) -> DaemonAddress:
-    """Return the lock and socket of the daemon of an address. Raises OSError if there can be none."""
+    """Return the files of the daemon that has an address. Raises OSError if their folder cannot be used."""
     return DaemonAddress(folder(), address)
 
 
@@ -80,13 +81,18 @@ def read_line(connection: socket.socket, within: float) -> bytes:
     """
     line, until = b"", time.monotonic() + within
     while not line.endswith(b"\n"):
-        # Not for each part: who sends them one by one must not be waited for without end.
+        # The time is for all parts together, so that a slow sender is not awaited for ever.
         connection.settimeout(max(0.001, until - time.monotonic()))
         more = connection.recv(65536)
         if not more or len(line) > _LONGEST_LINE:
             raise EOFError("the connection ended within its first line")
         line += more
     return line
+
+
+def send_line(connection: socket.socket, message: object) -> None:
+    """Send a message as a line of JSON. Raises OSError if the other end is gone."""
+    connection.sendall(json.dumps(message).encode() + b"\n")
 
 
 def _socket_at(path: str) -> DaemonSocket:

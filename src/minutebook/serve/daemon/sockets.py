@@ -1,6 +1,6 @@
-"""The socket of a daemon, which a file leads to.
+"""The socket of a daemon, which clients find by a file.
 
-Standard library only and little of it, for the thin proxy imports it.
+Standard library only and little of it, since the thin proxy imports it.
 """
 
 import os
@@ -8,17 +8,17 @@ import socket
 import sys
 
 BACKLOG = 1024
-"""How many connections wait to be let in; the system sends the next away at once."""
+"""Connections that may wait to be accepted; the system refuses further ones."""
 
 
 class DaemonSocket:
-    """A file that leads to a daemon, for users that may read it."""
+    """The socket of a daemon at the path of a file; users that may read the file may connect."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def open(self) -> socket.socket:
-        """Listen, in place of a daemon that died. Raises OSError if the system refuses."""
+        """Return a listening socket; a file left by a daemon that died is replaced. Raises OSError if the system refuses."""
         raise NotImplementedError
 
     def check(self, client: socket.socket) -> None:
@@ -45,7 +45,7 @@ class UnixSocket(DaemonSocket):
     """A socket of the file system: only its owner can reach it, so every client is the owner."""
 
     def open(self) -> socket.socket:
-        """Listen."""
+        """Return a listening socket, at the path."""
         self.unlink()
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(self.path)

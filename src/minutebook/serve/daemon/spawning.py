@@ -1,6 +1,6 @@
-"""Start a daemon and wait for it: as long as its process lives, and no longer.
+"""Start a daemon, and wait for it as long as its process lives.
 
-Imported only where no daemon listens yet, so that a client of one that does starts quickly.
+Imported only if no daemon listens yet, so that a client of one that listens starts quickly.
 """
 
 import json
@@ -19,11 +19,11 @@ from minutebook.serve.invocation import Invocation
 from minutebook.serve.launch import module_command
 from minutebook.store.disk.filelock import FileLock
 
-AGAIN = 1.0
-"""Seconds after which it is looked whether the daemon that is awaited is still there."""
+LOCK_CHECK = 1.0
+"""Seconds between two checks whether another process still holds the daemon's lock."""
 
 KILLS = 3
-"""How many daemons that are started may be killed before they listen."""
+"""Daemons that may be killed before they listen until starting is given up."""
 
 _POLL = 0.02
 _SLOW_POLL = 0.2
@@ -35,14 +35,11 @@ _LOG_TAIL = 4096
 _APART = sum(
     getattr(subprocess, name, 0) for name in ("CREATE_NEW_PROCESS_GROUP", "CREATE_NO_WINDOW")
 )
-"""What on Windows keeps a daemon from the console of the client that starts it, as a session does elsewhere."""
+"""Flags that separate a daemon from its client's console on Windows, as a session of its own does elsewhere."""
 
 
-class Ended(Exception):
-    """A daemon ended before it listened; the message says how.
-
-    `is_invalid` tells whether its settings did not fit.
-    """
+class StartFailed(Exception):
+    """A daemon ended before it listened; the message says how. `is_invalid` if its settings did not fit together."""
 
     def __init__(self, how: str, *, is_invalid: bool = False) -> None:
         super().__init__(how)
@@ -50,65 +47,72 @@ class Ended(Exception):
 
 
 class _Died(Exception):
+    """The process of a daemon ended with a status; `last_line` is the last line that it logged."""
+
     def __init__(self, status: int, last_line: str) -> None:
         super().__init__()
         self.status = status
         self.last_line = last_line
 
 
-def started(
+def start_and_connect(
     invocation: Invocation,
     address: DaemonAddress,
-    connected: Callable[[DaemonAddress], socket.socket | None],
-    goes_on: Callable[[], bool],
+    connect: Callable[[DaemonAddress], socket.socket | None],
+    is_awaited: Callable[[], bool],
 ) -> socket.socket | None:
-    """Start a daemon, unless another process does, and return a connection to it.
+    """Start a daemon, unless another process does, and return a connection to it; None once `is_awaited` returns False.
 
-    Returns None once `goes_on` says that nobody waits any more. Raises Ended if the daemon ends by
+    `connect` returns a connection once the daemon listens. Raises StartFailed if the daemon ends by
     itself or is killed KILLS times, OSError if no process can be started.
     """
     kills = 0
-    while goes_on():
+    while is_awaited():
         try:
-            return _awaited(_Starting(invocation, address), address, connected, goes_on)
+            starting = _Starting(invocation, address)
+            return _await_daemon(starting, address, connect, is_awaited)
         except _Died as death:
             kills += death.status < 0
             if death.status >= 0 or kills == KILLS:
-                raise Ended(
+                raise StartFailed(
                     _how_it_ended(death, invocation), is_invalid=death.status == INVALID
                 ) from None
-        except _NobodyThere:
+        except _OtherEnded:
             continue
     return None
 
 
-class _NobodyThere(Exception):
-    """The daemon that had the place is gone."""
+class _OtherEnded(Exception):
+    """The daemon of another process, which held the lock, ended before it listened."""
 
 
-def _awaited(
+def _await_daemon(
     starting: "_Starting",
     address: DaemonAddress,
-    connected: Callable[[DaemonAddress], socket.socket | None],
-    goes_on: Callable[[], bool],
+    connect: Callable[[DaemonAddress], socket.socket | None],
+    is_awaited: Callable[[], bool],
 ) -> socket.socket | None:
-    began = looked = time.monotonic()
-    while goes_on():
-        if (connection := connected(address)) is not None:
+    """Return a connection once the daemon listens; None once `is_awaited` returns False.
+
+    Raises _Died if the process of `starting` ends, _OtherEnded if it found another daemon and that ends.
+    """
+    began = checked = time.monotonic()
+    while is_awaited():
+        if (connection := connect(address)) is not None:
             return connection
         status, now = starting.process.returncode, time.monotonic()
         if status == TAKEN:
-            if now - looked > AGAIN:
-                looked = now
-                if not _is_held(address):
-                    raise _NobodyThere
+            if now - checked > LOCK_CHECK:
+                checked = now
+                if not is_held(address):
+                    raise _OtherEnded
         elif status is not None:
             raise _Died(status, starting.last_log_line())
         time.sleep(_POLL if now - began < _PROMPT else _SLOW_POLL)
     return None
 
 
-def spawned(
+def spawn_daemon(
     *arguments: str,
     log: int,
     folder: Path,
@@ -117,8 +121,8 @@ def spawned(
 ) -> "subprocess.Popen[bytes]":
     """Start a process that becomes the daemon of an address, unless another is; it outlives this one.
 
-    `arguments` are those of `start.main`: the address, the options and their folder as JSON. In `log` it says what keeps it
-    from starting; `environment` is this process's if None.
+    `arguments` are those of `start.main`. `log` is the file descriptor of its stderr; its `environment` is that of
+    this process if None.
     """
     return subprocess.Popen(  # noqa: S603
         module_command("minutebook.serve.daemon.start", *arguments),
@@ -133,13 +137,13 @@ def spawned(
 
 
 class _Starting:
-    """A process that begins to be the daemon, or finds that another is."""
+    """A started process that becomes the daemon, or finds that another process is."""
 
     def __init__(self, invocation: Invocation, address: DaemonAddress) -> None:
         self._log = Path(invocation.home, LOG)
-        log = _log_of(invocation)
+        log = _open_log(invocation)
         self._log_size = os.fstat(log).st_size
-        self.process = spawned(
+        self.process = spawn_daemon(
             invocation.address,
             json.dumps({"given": invocation.given, "folder": invocation.folder}),
             log=log,
@@ -147,11 +151,11 @@ class _Starting:
             environment=invocation.environment,
         )
         os.close(log)
-        # A parent that outlives the daemon must not leave a zombie in the table of processes.
+        # Else a daemon that ends before its parent would stay in the table of processes.
         threading.Thread(target=self.process.wait, name="reap", daemon=True).start()
 
     def last_log_line(self) -> str:
-        """Return the last line that was logged since."""
+        """Return the last line that was logged since the process started; "" if there is none."""
         try:
             with self._log.open("rb") as file:
                 file.seek(max(self._log_size, self._log.stat().st_size - _LOG_TAIL))
@@ -162,16 +166,17 @@ class _Starting:
 
 
 def is_held(address: DaemonAddress) -> bool:
-    """Tell whether a process lives that is the daemon of a place, or becomes it."""
-    return Path(address.lock).exists() and _is_held(address)
+    """Tell whether a process that is or becomes the daemon of an address holds its lock.
 
-
-def _is_held(address: DaemonAddress) -> bool:
+    Raises StartFailed if the lock's file cannot be opened.
+    """
+    if not Path(address.lock).exists():
+        return False
     lock = FileLock(Path(address.lock))
     try:
         return not lock.try_share()
     except StoreError as error:
-        raise Ended(str(error)) from error
+        raise StartFailed(str(error)) from error
     finally:
         lock.close()
 
@@ -184,8 +189,8 @@ def _how_it_ended(death: _Died, invocation: Invocation) -> str:
     return f"{how}{last_line} ({Path(invocation.home, LOG)} may tell more)"
 
 
-def _log_of(invocation: Invocation) -> int:
-    """Open the log to which a daemon writes why it cannot start, where there can be one."""
+def _open_log(invocation: Invocation) -> int:
+    """Return a file descriptor of the daemon's log, of the null device if the log cannot be opened."""
     how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     try:
         Path(invocation.home).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -195,9 +200,9 @@ def _log_of(invocation: Invocation) -> int:
 
 
 def log(invocation: Invocation, sentence: str) -> None:
-    """Enter a sentence in the log of daemons, where there is one."""
+    """Append a warning to the daemon's log, if it can be opened."""
     now = time.strftime("%Y-%m-%d %H:%M:%S")
-    file = _log_of(invocation)
+    file = _open_log(invocation)
     try:
         os.write(file, f"{now} WARNING process {os.getpid()}: {sentence}\n".encode())
     except OSError:

@@ -1,6 +1,6 @@
-"""Start as the daemon of a place, unless there is one.
+"""Become the daemon of an address, unless another process is.
 
-Of many that start at once all but one end here, before anything heavy is imported.
+Of many processes that start at once, all but one end here, before anything heavy is imported.
 """
 
 import os
@@ -19,7 +19,7 @@ from minutebook.serve.daemon.rendezvous import (
 from minutebook.store.disk.filelock import FileLock
 
 FOLLOWS = "follows"
-"""What a process is given last that takes the place of the daemon that starts it."""
+"""The last argument of a process that succeeds the daemon which starts it."""
 
 _STDOUT, _STDERR = 1, 2
 _TAKES_OVER_WITHIN = 60.0
@@ -27,35 +27,36 @@ _POLL = 0.01
 
 
 def main(address: str, options: str, follows: str = "") -> None:
-    """Claim the place of an address, and be its daemon.
+    """Claim an address, and be its daemon; exit with TAKEN if another process is.
 
-    With `follows` the daemon that is there gives it up once this process says that it is ready.
+    `options` is JSON of the options of the client that started the daemon, and their folder. If `follows` is not empty, the
+    present daemon gives the address up once this process says that it is ready.
     """
     began = time.monotonic()
     daemon = daemon_address(address)
-    lock = _taken_over(daemon) if follows else _claimed(daemon)
+    lock = _take_over(daemon) if follows else _claim(daemon)
     if lock is None:
         sys.exit(TAKEN)
-    clear_away_dead()
+    remove_dead()
     from minutebook.serve.daemon import process
 
     def successor() -> int:
-        """Start a process that takes this one's place; return the pipe on which it says that it is ready."""
-        from minutebook.serve.daemon.spawning import spawned
+        """Start the process that succeeds this one; return the pipe on which it says that it is ready."""
+        from minutebook.serve.daemon.spawning import spawn_daemon
 
         reading, writing = os.pipe()
-        # What stands for stderr here by now may be a client's.
+        # The file descriptor, since `sys.stderr` may be a client's by now.
         folder = Path(daemon.lock).parent
-        spawned(address, options, FOLLOWS, log=_STDERR, folder=folder, stdout=writing)
+        spawn_daemon(address, options, FOLLOWS, log=_STDERR, folder=folder, stdout=writing)
         os.close(writing)
         return reading
 
     process.main(options, daemon, lock.is_in_place, began, successor)
 
 
-def _taken_over(daemon: DaemonAddress) -> FileLock | None:
-    """Say on stdout that this process is ready, and hold the lock of a place once its daemon gave it up."""
-    # What takes the time of a start, before anybody waits for it.
+def _take_over(daemon: DaemonAddress) -> FileLock | None:
+    """Say on stdout that this process is ready, then await the lock of the present daemon; None if it keeps it."""
+    # These imports take most of the time of a start: they are done while the present daemon still serves.
     from minutebook import app  # noqa: F401
     from minutebook.serve.daemon import process  # noqa: F401
 
@@ -65,26 +66,26 @@ def _taken_over(daemon: DaemonAddress) -> FileLock | None:
     os.close(nothing)
     until = time.monotonic() + _TAKES_OVER_WITHIN
     while time.monotonic() < until:
-        if (lock := _claimed(daemon)) is not None:
+        if (lock := _claim(daemon)) is not None:
             return lock
         time.sleep(_POLL)
     return None
 
 
-def clear_away_dead() -> None:
-    """Delete lock and socket files of daemons that no longer run."""
+def remove_dead() -> None:
+    """Delete the locks and sockets of daemons that no longer run."""
     for daemon in all_of_this_user():
-        # What cannot be taken away there keeps nobody from being a daemon here.
+        # A file that cannot be deleted does not keep this daemon from running.
         with suppress(OSError, StoreError):
-            if (lock := _claimed(daemon)) is not None:
+            if (lock := _claim(daemon)) is not None:
                 daemon.unlink()
                 lock.close()
 
 
-def _claimed(daemon: DaemonAddress) -> FileLock | None:
-    """Hold the lock of a place; None where another has it.
+def _claim(daemon: DaemonAddress) -> FileLock | None:
+    """Return the lock of an address, held; None if another process holds it.
 
-    Its file may be taken away between being opened and being locked; the next is another.
+    If the file is deleted between being opened and being locked, the lock is taken anew.
     """
     while True:
         lock = FileLock(Path(daemon.lock))

@@ -1,4 +1,4 @@
-"""The socket of a daemon where there are no Unix sockets: a port of this machine, a key in a file."""
+"""The socket of a daemon where there are no Unix sockets: a port of this machine, and a file with port and key."""
 
 import hmac
 import os
@@ -7,21 +7,22 @@ import socket
 from minutebook.serve.daemon.sockets import BACKLOG, DaemonSocket
 
 PROOF_WAIT = 5.0
-"""Seconds in which a client has to prove itself."""
+"""Seconds in which a client has to prove that it has read the key."""
 
+# Bytes of the key, of a challenge, and of a proof.
 _SIZE = 32
 
 
 class TcpSocket(DaemonSocket):
-    """A port behind a proof.
+    """A TCP port on which both ends prove that they have read the key in the file.
 
-    Any process may try any port, so each end proves that it has read the file; the daemon first,
-    for its port may have gone to a stranger since.
+    Any process may connect to any port. The daemon proves itself first, since its port may be
+    another program's by now.
     """
 
     def open(self) -> socket.socket:
-        """Listen, and write down where."""
-        # The daemon does this; a client, which starts quickly, does not.
+        """Return a listening socket, and write its port and a new key to the file."""
+        # Imported here: the daemon does this, not a client, which must start quickly.
         from pathlib import Path
 
         from minutebook.store.disk.atomic_file import replace_file
@@ -32,7 +33,7 @@ class TcpSocket(DaemonSocket):
         return listener
 
     def check(self, client: socket.socket) -> None:
-        """Prove oneself, then have the client do so."""
+        """Prove the daemon to a client. Raises OSError if the client cannot prove itself."""
         _, key = self._read()
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.settimeout(PROOF_WAIT)
@@ -42,7 +43,7 @@ class TcpSocket(DaemonSocket):
             raise ConnectionRefusedError("a client could not prove itself")
 
     def connect(self, wait: float) -> socket.socket:
-        """Connect, and have the daemon prove itself."""
+        """Connect, and exchange proofs. Raises OSError if no daemon answers, or it cannot prove itself."""
         port, key = self._read()
         connection = socket.create_connection(("127.0.0.1", port), timeout=wait)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -58,6 +59,7 @@ class TcpSocket(DaemonSocket):
         return connection
 
     def _read(self) -> tuple[int, bytes]:
+        """Return port and key from the file. Raises OSError if it is missing or damaged."""
         with open(self.path, "rb") as file:
             port, _, key = file.read().partition(b"\n")
         if not port.isdigit() or len(key) != _SIZE:
@@ -65,8 +67,8 @@ class TcpSocket(DaemonSocket):
         return int(port), key
 
 
-def _proof(key: bytes, who: bytes, challenge: bytes) -> bytes:
-    return hmac.digest(key, who + challenge, "sha256")
+def _proof(key: bytes, role: bytes, challenge: bytes) -> bytes:
+    return hmac.digest(key, role + challenge, "sha256")
 
 
 def _receive(connection: socket.socket) -> bytes:

@@ -7,17 +7,20 @@ from typing import Any
 import anyio.from_thread
 
 from minutebook.record.caller import Progress
-from minutebook.serve.contracts.answers import Answer, Failure, failed, texts_of
+from minutebook.serve.contracts.answers import Answer, Failure, failed, readable_parts
 
 REPORT_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
 
 _NOTES = "minutebook"
-"""The prefix of the names under which notes are in a result's `_meta`."""
+"""The prefix of notes' names in the `_meta` of a result."""
 
 
 def progress_of(context_of: Callable[[], Any | None]) -> Progress:
-    """Return a callback that reports progress if the client asked, and ends a cancelled call."""
+    """Return a callback for a call's progress: it notifies the client, and raises if the call was cancelled.
+
+    `context_of` returns the request under way, None if there is none.
+    """
     sent_at, sent = 0.0, 0.0
 
     def progress(part: float, what: str) -> None:
@@ -33,9 +36,9 @@ def progress_of(context_of: Callable[[], Any | None]) -> Progress:
 
 
 def result_of(outcome: Answer | Failure) -> dict[str, Any] | Failure:
-    """Return the result of a call; a failure whose form is a JSON-RPC error as it is.
+    """Return the result of a call, or its failure if that is a JSON-RPC error.
 
-    Its texts may hold halves of characters: the command line can be given one, and so can a store hold one.
+    The texts may hold lone surrogates: a command line, and so the store, can hold them.
     """
     answer = failed(outcome) if isinstance(outcome, Failure) else outcome
     failure = answer.error
@@ -46,7 +49,7 @@ def result_of(outcome: Answer | Failure) -> dict[str, Any] | Failure:
     meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
     return {
         **({"_meta": meta} if meta else {}),
-        "content": [{"type": "text", "text": text} for text in texts_of(answer)],
+        "content": [{"type": "text", "text": text} for text in readable_parts(answer)],
         **({} if structured is None else {"structuredContent": structured}),
         "isError": failure is not None,
     }

@@ -20,10 +20,7 @@ NO_MESSAGE = "This is no JSON-RPC 2.0 request, notification or response."
 
 @dataclass(eq=False)
 class BadMessage(Exception):
-    """Bytes that are no message: a JSON-RPC code and the fault, without the bytes.
-
-    `id` is the request's, where it has one that an answer can bear.
-    """
+    """Bytes that are not a message: the JSON-RPC code and the reason; `id` is the request's, None if it has no valid one."""
 
     code: int
     reason: str
@@ -33,13 +30,13 @@ class BadMessage(Exception):
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
-"""An escape in a string of JSON, a pair of surrogates as one; the group holds half of such a pair."""
+"""An escape in a string of JSON, or two that are a pair of surrogates; group 1 matches a lone surrogate."""
 
 
 def decoded(text: bytes) -> Any:
-    """Read JSON, U+FFFD for half a pair of surrogates.
+    """Return the value of a JSON text, with U+FFFD for lone surrogates.
 
-    Raises BadMessage if the text is not UTF-8, too deep, or holds NaN.
+    Raises BadMessage if the text is not JSON in UTF-8, is nested too deeply, or holds NaN.
     """
     try:
         return pydantic_core.from_json(text, allow_inf_nan=False)
@@ -59,14 +56,14 @@ def parsed(text: bytes) -> JSONRPCMessage:
         message = jsonrpc_message_adapter.validate_python(document, by_name=False)
     except ValidationError:
         raise BadMessage(INVALID_REQUEST, NO_MESSAGE, _id_of(document)) from None
-    # With an id that can be none, a request is taken for a notification.
+    # The SDK reads a request with an invalid id as a notification.
     if isinstance(message, JSONRPCNotification) and "id" in document:
         raise BadMessage(INVALID_REQUEST, NO_MESSAGE)
     return message
 
 
 def _id_within(text: bytes) -> str | int | None:
-    """Return the id from malformed JSON if the lenient parser can read it, else None."""
+    """Return the id in a text that only the lenient parser of the standard library can read, else None."""
     try:
         return _id_of(json.loads(text))
     except (ValueError, RecursionError):

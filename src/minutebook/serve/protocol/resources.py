@@ -17,10 +17,10 @@ from minutebook.serve.dispatch import CallJob, Dispatcher, protocol_error
 from minutebook.serve.protocol.subscriptions import Watch
 
 MOST_VALUES = 100
-"""How many values a completion may hold, by the protocol."""
+"""The most values that a completion may hold, by the protocol."""
 
 NO_RESOURCE = -32002
-"""The code for an unknown resource up to 2025-11-25; later it is that of invalid parameters."""
+"""The error code for an unknown resource up to 2025-11-25; since then it is INVALID_PARAMS."""
 
 T = TypeVar("T")
 
@@ -49,8 +49,8 @@ class Resources:
         add("completion/complete", types.CompleteRequestParams, self.complete)
 
     async def list_all(self, context: _Context, params: _Page) -> types.ListResourcesResult:
-        """Describe the resources that are there."""
-        await self._watch.list_to(context)
+        """Describe the resources."""
+        await self._watch.subscribe_to_list(context)
         await self._dispatcher.locate(context)
         listed: list[types.Resource] = []
         caller = self._dispatcher.caller(context)
@@ -115,7 +115,7 @@ class Resources:
     async def subscribe(
         self, context: _Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        """Tell a client of handshake revisions when a resource reads differently."""
+        """Notify a client of handshake revisions from now on when the content of a resource changes."""
         _owner(self._contracts, str(params.uri), context)
         await self._watch.subscribe(str(params.uri), context)
         return types.EmptyResult()
@@ -123,7 +123,7 @@ class Resources:
     async def unsubscribe(
         self, context: _Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        """Tell it no more."""
+        """End a client's notifications about a resource."""
         self._watch.unsubscribe(str(params.uri), context)
         return types.EmptyResult()
 
@@ -149,20 +149,20 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
         contract = next((each for each in contracts if params.name in each.prompts), None)
         if contract is None:
             known = ", ".join(name for each in contracts for name in each.prompts)
-            said = f"Unknown prompt: {params.name}; there are: {known}"
-            raise MCPError(types.INVALID_PARAMS, said)
+            message = f"Unknown prompt: {params.name}; there are: {known}"
+            raise MCPError(types.INVALID_PARAMS, message)
         try:
-            written = contract.prompt(params.name, params.arguments or {})
+            text = contract.prompt(params.name, params.arguments or {})
         except InvalidInput as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         if (data := contract.prompt_data(params.name)) is not None:
             await dispatcher.locate(context)
             job = CallJob(contract, "prompts/get", {}, dispatcher.caller(context), data)
-            written = written.replace("{data}", await _run(dispatcher, job))
-        text = types.TextContent(type="text", text=written)
+            text = text.replace("{data}", await _run(dispatcher, job))
+        content = types.TextContent(type="text", text=text)
         return types.GetPromptResult(
             description=contract.prompts[params.name]["description"],
-            messages=[types.PromptMessage(role="user", content=text)],
+            messages=[types.PromptMessage(role="user", content=content)],
         )
 
     server.add_request_handler("prompts/list", types.PaginatedRequestParams, list_prompts)
@@ -183,6 +183,7 @@ def _arguments(promise: Mapping[str, Any]) -> list[types.PromptArgument] | None:
 
 
 def _owner(contracts: Sequence[Contract], uri: str, context: _Context) -> tuple[Contract, str]:
+    """Return the contract that has a resource, and its media type. Raises MCPError if none has."""
     for contract in contracts:
         if (resource := contract.resource(uri)) is not None:
             return contract, resource.mime_type
@@ -190,7 +191,7 @@ def _owner(contracts: Sequence[Contract], uri: str, context: _Context) -> tuple[
 
 
 def not_found(context: _Context) -> int:
-    """Return the code for a resource that is not there, by the revision that the client speaks."""
+    """Return the error code for an unknown resource in the client's revision of the protocol."""
     is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     return types.INVALID_PARAMS if is_modern else NO_RESOURCE
 

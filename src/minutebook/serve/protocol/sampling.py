@@ -1,7 +1,7 @@
-"""Let work ask the client's own model, by MCP sampling, in the way of each revision.
+"""Calls of tools that ask the client's own model, by MCP sampling, as each revision of the protocol does it.
 
 Up to 2025-11-25 the server sends a request and waits for its result. In 2026-07-28 the client's call is
-answered with what is asked, and the client calls again with the model's answer; the work waits in its
+answered with the question, and the client calls again with the model's answer; the work waits in its
 thread meanwhile.
 """
 
@@ -27,19 +27,19 @@ from minutebook.record.reason import Reason
 from minutebook.serve.limits import ConcurrencyLimit, TooManyRequests
 
 ASK_WITHIN = 300.0
-"""Seconds in which the client's model, and perhaps its user first, has to answer."""
+"""Seconds in which the client has to answer; it may ask its user first."""
 
 MOST_ROUNDS = 10
-"""How often one call may ask in 2026-07-28: as often as clients go along with by default."""
+"""Questions that one call may ask in 2026-07-28: clients allow as many by default."""
 
 T = TypeVar("T")
 
 _Context = ServerRequestContext[Any, Any]
 ContextOf = Callable[[], _Context | None]
-"""Gives the request through which the client can be told something, if one is under way."""
+"""Returns the request under way, through which the client can be notified; None between two requests."""
 
 Work = Callable[[ContextOf, Sample | None], Awaitable[T]]
-"""What a call asks for; it may ask back from its worker thread."""
+"""Does the work of a call; it may ask the client's model by the `Sample`, which is None if the client has none."""
 
 
 class Sampling(Generic[T]):
@@ -52,7 +52,7 @@ class Sampling(Generic[T]):
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Keep the task group in which work waits between two requests, as long as the server runs."""
+        """Keep open, while the server runs, the task group in which work waits between two requests."""
         if self._group is not None:
             yield
             return
@@ -68,9 +68,9 @@ class Sampling(Generic[T]):
         caller: Caller,
         work: Work[T],
     ) -> T | types.InputRequiredResult:
-        """Do the work, or go on with it; its outcome, or the question that the client is asked first.
+        """Do the work of a call, or continue it; return its outcome, or the next question for the client's model.
 
-        Only who began a call goes on with it, by the same call.
+        Raises MCPError if the call continues one that another caller began, or one with other arguments.
         """
         if not _offers(context):
             return await work(lambda: context, None)
@@ -84,38 +84,38 @@ class Sampling(Generic[T]):
                 reason = "`requestState` is unknown or too old; make the call again without it"
                 raise MCPError(types.INVALID_PARAMS, reason)
             del self._waiting[params.request_state]
-            return await talk.go_on(context, params.input_responses or {})
+            return await talk.continue_with(context, params.input_responses or {})
         if self._group is None:
             raise RuntimeError("calls that may ask need the server's lifespan")
         talk = _SamplingTalk(call, self._waiting)
-        with ExitStack() as held:
-            held.enter_context(self._paused_calls.hold(caller.principal))
-            self._group.start_soon(self._keep, talk, held.pop_all(), work)
-        return await talk.go_on(context, {})
+        with ExitStack() as exits:
+            exits.enter_context(self._paused_calls.hold(caller.principal))
+            self._group.start_soon(self._run_talk, talk, exits.pop_all(), work)
+        return await talk.continue_with(context, {})
 
-    async def _keep(self, talk: "_SamplingTalk[T]", held: ExitStack, work: Work[T]) -> None:
-        with held:
+    async def _run_talk(self, talk: "_SamplingTalk[T]", exits: ExitStack, work: Work[T]) -> None:
+        with exits:
             await talk.run(work)
 
 
 class _SamplingTalk(Generic[T]):
-    """One call over several requests: the last question, its answer, the outcome."""
+    """A call that takes several requests: its last question, the answer to it, and the outcome."""
 
     def __init__(self, call: object, waiting: "dict[str, _SamplingTalk[T]]") -> None:
         self.call = call
         self._waiting = waiting
         self._context: _Context | None = None
         self._scope = anyio.CancelScope()
-        self._news = anyio.Event()
+        self._has_result = anyio.Event()
         self._answered = anyio.Event()
         self._question: types.InputRequiredResult | None = None
         self._answers: types.InputResponses = {}
         self._outcome: list[T] = []
-        self._refused: MCPError | TooManyRequests | None = None
+        self._error: MCPError | TooManyRequests | None = None
         self._rounds = 0
 
     async def run(self, work: Work[T]) -> None:
-        """Do the work; the request that goes on with the call gets the outcome."""
+        """Do the work; the request that waits in `continue_with` gets the outcome."""
 
         def ask(system: str, prompt: str, max_tokens: int) -> str:
             return anyio.from_thread.run(self._ask, system, prompt, max_tokens)
@@ -124,37 +124,39 @@ class _SamplingTalk(Generic[T]):
             try:
                 self._outcome.append(await work(lambda: self._context, ask))
             except (MCPError, TooManyRequests) as error:
-                self._refused = error
-        self._news.set()
+                self._error = error
+        self._has_result.set()
 
-    async def go_on(
+    async def continue_with(
         self, context: _Context, answers: types.InputResponses
     ) -> T | types.InputRequiredResult:
         """Hand over the client's answers; wait for the outcome or for the next question."""
         self._context, self._answers = context, answers
-        self._news, self._question = anyio.Event(), None
+        self._has_result, self._question = anyio.Event(), None
         self._answered.set()
         try:
-            await self._news.wait()
+            await self._has_result.wait()
         except anyio.get_cancelled_exc_class():
             self._scope.cancel()
             raise
         finally:
             self._context = None
-        return self._came()
+        return self._result()
 
-    def _came(self) -> T | types.InputRequiredResult:
+    def _result(self) -> T | types.InputRequiredResult:
+        """Return the open question, or the outcome. Raises the error of the work."""
         if self._question is not None:
             return self._question
-        if self._refused is not None:
-            raise self._refused
+        if self._error is not None:
+            raise self._error
         if not self._outcome:
             raise MCPError(types.INTERNAL_ERROR, "the call was ended before it was done")
         return self._outcome[0]
 
     async def _ask(self, system: str, prompt: str, max_tokens: int) -> str:
+        """Answer the request under way with a question, and return the answer in the next request. Raises Unanswered."""
         if self._rounds == MOST_ROUNDS:
-            # Not Unanswered: the model is there, and a lesser one would have the last word.
+            # Not Unanswered: after that a lesser model would be asked in place of the client's.
             raise AskedEnough(
                 Reason(
                     "a client's model is asked {most} times in a call; call again for the rest",
@@ -168,7 +170,7 @@ class _SamplingTalk(Generic[T]):
         )
         self._answered = anyio.Event()
         self._waiting[token] = self
-        self._news.set()
+        self._has_result.set()
         with anyio.move_on_after(ASK_WITHIN):
             await self._answered.wait()
         self._waiting.pop(token, None)
@@ -184,7 +186,7 @@ def _offers(context: _Context) -> bool:
 
 
 def _ask_at_once(context: _Context, system: str, prompt: str, max_tokens: int) -> str:
-    """Ask the client's model, from a worker thread, by a request of the server's own.
+    """Ask the client's model from a worker thread, by a request of the server.
 
     Raises Unanswered if the client declines or answers without a text.
     """

@@ -34,13 +34,13 @@ def build_server(
     dispatcher: Dispatcher,
     is_safe: bool = False,  # noqa: FBT001, FBT002
 ) -> Server[Any]:
-    """Speak MCP for some contracts, no two of which offer a tool of the same name.
+    """Return a server that speaks MCP for some contracts, no two of which have a tool of the same name.
 
-    `is_safe` has clients shown the tools' names as `safe` spells them.
-    Resources and prompts are announced if one of the contracts has them, the skill if its tools are there.
+    With `is_safe` clients are shown the tools' names as `safe_name` spells them. Resources and prompts are announced
+    if a contract has some, the skill if its tools are there.
     """
     watch = Watch([contract for contract in contracts if contract.resources], dispatcher)
-    dispatcher.on_call.append(watch.wake)
+    dispatcher.on_call.append(watch.check_now)
     promises = [contract.promise for contract in contracts]
     announced = Announced(promises, is_safe=is_safe)
     tools = Tools(contracts, dispatcher, announced)
@@ -70,13 +70,13 @@ def build_server(
         SkillShelf().add_to(server)
     if prompting := [contract for contract in contracts if contract.prompts]:
         add_prompts(server, prompting, dispatcher)
-    _discover_truly(server)
-    server.middleware.append(_limited)
+    _correct_discovery(server)
+    server.middleware.append(_word_limit)
     return server
 
 
-async def _limited(ctx: _Context, call_next: CallNext) -> HandlerResult:
-    """Answer a request that a limit keeps out with the limit."""
+async def _word_limit(ctx: _Context, call_next: CallNext) -> HandlerResult:
+    """Answer a request that a limit refuses with an error that says so."""
     try:
         return await call_next(ctx)
     except TooManyRequests as error:
@@ -89,10 +89,10 @@ def options(server: Server[Any]) -> InitializationOptions:
     return server.create_initialization_options(NotificationOptions(resources_changed=changing))
 
 
-def _discover_truly(server: Server[Any]) -> None:
-    """Declare to clients of 2026-07-28, too, that the lists of tools and prompts do not change.
+def _correct_discovery(server: Server[Any]) -> None:
+    """Have `server/discover` say that the lists of tools and prompts do not change.
 
-    The SDK announces changes of every list where a client can subscribe to any.
+    The SDK announces changes of every list if a client can subscribe to any.
     """
     derived = server.get_request_handler("server/discover")
     assert derived is not None

@@ -1,8 +1,8 @@
 """The skill that teaches an agent to use the memory, as the skills extension of MCP serves skills.
 
 `skills/list` and `skills/get` describe it with the digest of its file, which is a resource as well.
-A client asks for it that saw the extension declared, which the protocol has since 2026-07-28; for
-others the file is a resource among others.
+Clients that speak 2026-07-28 or later see the extension declared and ask for it; for all others the
+file is one of the resources.
 https://github.com/modelcontextprotocol/ext-skills/blob/main/specification/stable/skills.mdx
 """
 
@@ -35,7 +35,7 @@ class SkillParams(types.RequestParams):
 
 
 class SkillShelf:
-    """Serves the one skill, beside whatever resources a server has."""
+    """Serves the one skill, beside the other resources of a server."""
 
     def add_to(self, server: Server[Any]) -> None:
         """Declare the extension, and add its methods and its resource to a server."""
@@ -55,7 +55,7 @@ class SkillShelf:
         return _cacheable({"skills": [self._entry]})
 
     async def get(self, context: _Context, params: SkillParams) -> dict[str, Any]:
-        """Return the entry of the skill of a URI. Raises MCPError if there is none."""
+        """Return the entry of the skill at a URI. Raises MCPError if there is none."""
         if params.uri != URI:
             raise MCPError(types.INVALID_PARAMS, f"Unknown skill: {params.uri}; there is {URI}")
         return _cacheable({"skill": self._entry})
@@ -73,7 +73,7 @@ class SkillShelf:
     async def list_no_templates(
         self, context: _Context, params: _Page
     ) -> types.ListResourceTemplatesResult:
-        """Return no template, to a client that asks because there are resources."""
+        """Return an empty list: clients ask for templates wherever there are resources."""
         return types.ListResourceTemplatesResult(resource_templates=[])
 
     async def read(

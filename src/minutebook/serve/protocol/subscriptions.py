@@ -1,7 +1,7 @@
-"""Notify clients of changes: subscribed resources that read differently, and the list of them.
+"""Notify clients when the content of a subscribed resource changes, or the list of resources.
 
-A change in this process or another shows in the store's sequences. Then what is watched is read
-again, in the name of each who watches it; only who would read something else hears of it.
+A change by any process shows in the store's sequences. Then the watched resources are read again in
+the name of each watcher, who is notified if the content is another.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 
 from minutebook.app import App
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.serve.contracts.answers import Failure
 from minutebook.serve.contracts.contract import Contract
@@ -36,24 +36,24 @@ from minutebook.serve.limits import WATCHED_RESOURCES
 
 log = logging.getLogger(__name__)
 
-EVERY = 1.0
-"""Seconds between two looks for what other processes changed."""
+CHECK_EVERY = 1.0
+"""Seconds between two checks for changes by other processes."""
 
-TOLD_WITHIN = 1.0
-"""Seconds that one client may take to be told of all that changed, while others wait."""
+NOTIFY_WITHIN = 1.0
+"""Seconds in which one client has to take all its notifications, since others wait."""
 
-REST = 4.0
-"""Of the time that a look took, how many times as long no other is begun."""
+REST_RATIO = 4.0
+"""The pause after a check, as a multiple of the time that the check took."""
 
 LIST = ""
-"""What stands for the list of resources among the URIs that are watched."""
+"""Stands for the list of resources among the watched URIs."""
 
 _Context = ServerRequestContext[Any, Any]
 
 
 @dataclass(eq=False, slots=True)
 class _Watcher:
-    """A watcher with its resources, and the content shown to it, as digests by URI."""
+    """A client that watches resources; `shown` has the digest of the content that it last saw, by URI."""
 
     caller: Caller
     tell: Callable[[str], Awaitable[None]]
@@ -61,7 +61,7 @@ class _Watcher:
 
 
 class Watch:
-    """Remembers the resources that clients read, and notifies them when these would read differently."""
+    """Remembers the resources to which clients subscribed, and notifies the clients when the content changes."""
 
     def __init__(self, contracts: Sequence[Contract], dispatcher: Dispatcher) -> None:
         self.contracts = list(contracts)
@@ -76,21 +76,21 @@ class Watch:
         """Watch for changes as long as the server runs."""
         async with anyio.create_task_group() as group:
             if self.contracts:
-                group.start_soon(self._keep_looking)
+                group.start_soon(self._keep_checking)
             yield {}
             group.cancel_scope.cancel()
 
-    def wake(self) -> None:
-        """Wake the watcher: look for changes now."""
+    def check_now(self) -> None:
+        """Check for changes now, not only after CHECK_EVERY."""
         self._woken.set()
 
-    async def list_to(self, context: _Context) -> None:
-        """Tell a client, which is about to be shown the list of resources, when it changes."""
-        await self._note(self._watcher_of(context), [LIST])
+    async def subscribe_to_list(self, context: _Context) -> None:
+        """Notify a client, which asks for the list of resources, from now on when the list changes."""
+        await self._watch(self._watcher_of(context), [LIST])
 
     async def subscribe(self, uri: str, context: _Context) -> None:
-        """Tell a client of handshake revisions from now on when a resource reads differently."""
-        await self._note(self._watcher_of(context), [uri])
+        """Notify a client of handshake revisions from now on when the content of a resource changes."""
+        await self._watch(self._watcher_of(context), [uri])
 
     def unsubscribe(self, uri: str, context: _Context) -> None:
         """Stop notifying a client of a resource."""
@@ -99,7 +99,7 @@ class Watch:
     async def listen(
         self, context: _Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Serve a stream of notifications, as clients of 2026-07-28 ask for it."""
+        """Serve a stream of notifications to a client of 2026-07-28."""
         wishes = params.notifications
         uris = [
             *(wishes.resource_subscriptions or ()),
@@ -112,20 +112,20 @@ class Watch:
         async def tell(uri: str) -> None:
             await bus.publish(ResourcesListChanged() if uri == LIST else ResourceUpdated(uri))
 
-        watcher = _Watcher(self._lasting(context), tell)
+        watcher = _Watcher(self._subscriber(context), tell)
         self._watchers.add(watcher)
         try:
-            await self._note(watcher, uris)
+            await self._watch(watcher, uris)
             return await ListenHandler(bus)(context, params)
         finally:
             self._watchers.discard(watcher)
 
-    def _lasting(self, context: _Context) -> Caller:
-        """Return the caller that subscribes, without the parts that belong to the request."""
-        return in_call(self._dispatcher.caller(context), request="watch")
+    def _subscriber(self, context: _Context) -> Caller:
+        """Return the caller of a request, with another request id: its subscriptions outlive the request."""
+        return with_call(self._dispatcher.caller(context), request="watch")
 
     def _watcher_of(self, context: _Context) -> _Watcher:
-        """Return the subscriptions of a connection, which end with it."""
+        """Return the watcher of a request's connection, which ends with the connection."""
         session, connection = context.session, connection_of(context.session)
         if connection in self._connected:
             return self._connected[connection]
@@ -136,7 +136,7 @@ class Watch:
             else:
                 await session.send_resource_updated(uri)
 
-        watcher = _Watcher(self._lasting(context), tell)
+        watcher = _Watcher(self._subscriber(context), tell)
         if connection.has_standalone_channel:
             self._connected[connection] = watcher
             self._watchers.add(watcher)
@@ -146,40 +146,41 @@ class Watch:
     def _leave(self, connection: Connection) -> None:
         self._watchers.discard(self._connected.pop(connection))
 
-    async def _note(self, watcher: _Watcher, uris: Iterable[str]) -> None:
+    async def _watch(self, watcher: _Watcher, uris: Iterable[str]) -> None:
+        """Add resources to a watcher. Raises MCPError if they are too many."""
         new = [uri for uri in uris if not watcher.shown.get(uri)]
         if watcher not in self._watchers or not new:
             return
         if len(watcher.shown.keys() | set(new)) > WATCHED_RESOURCES:
             raise _too_many()
-        # Before they are read: what comes meanwhile is to count them.
+        # Entered before they are read, so that a request in the meantime counts them.
         watcher.shown |= dict.fromkeys(new, "")
         watcher.shown |= await self._fingerprints(watcher.caller, new)
-        # They may have changed while they were read: compare whatever the sequences say.
+        # They may have changed while they were read: compare next time whatever the sequences are.
         self._sequences = None
-        self.wake()
+        self.check_now()
 
     def _is_watched(self) -> bool:
         return any(each.shown for each in self._watchers)
 
-    async def _keep_looking(self) -> None:
+    async def _keep_checking(self) -> None:
         while True:
-            with anyio.move_on_after(EVERY if self._is_watched() else None):
+            with anyio.move_on_after(CHECK_EVERY if self._is_watched() else None):
                 await self._woken.wait()
             self._woken = anyio.Event()
             began = anyio.current_time()
             is_changed = self._is_watched() and await self._is_changed()
             changed = await self._compare() if is_changed else {}
-            looked = anyio.current_time() - began
+            seconds = anyio.current_time() - began
             await _tell_all(changed)
-            # Who watches much, and changes it all the time, takes no more than a share of the server.
-            await anyio.sleep(REST * looked)
+            # A client that watches many changing resources must not take up the server.
+            await anyio.sleep(REST_RATIO * seconds)
 
     async def _is_changed(self) -> bool:
-        """Tell whether any organization of a watcher has changed since the last look."""
+        """Tell whether an organization of a watcher has changed since the last check."""
         sequences: dict[str, int] = {}
         for caller in {each.caller for each in self._watchers}:
-            job = CallJob(self.contracts[0], "watch", {}, caller, _sequences_of)
+            job = CallJob(self.contracts[0], "watch", {}, caller, _read_sequences)
             seen = await self._dispatcher.run_shared(job)
             if not isinstance(seen, Failure):
                 sequences |= seen
@@ -187,10 +188,10 @@ class Watch:
         return sequences != before
 
     async def _compare(self) -> dict[_Watcher, list[str]]:
-        """Read the watched resources again; return those that would read differently now, by watcher."""
+        """Read the watched resources again; return the URIs of those that have changed, by watcher."""
         changed: dict[_Watcher, list[str]] = {}
         for watcher in list(self._watchers):
-            # What is being read for the first time is compared the next time.
+            # A resource without a digest is being read for the first time.
             watched = [uri for uri, shown in watcher.shown.items() if shown]
             for uri, now in (await self._fingerprints(watcher.caller, watched)).items():
                 if watcher.shown.get(uri, now) != now:
@@ -199,25 +200,25 @@ class Watch:
         return changed
 
     async def _fingerprints(self, caller: Caller, uris: Iterable[str]) -> dict[str, str]:
-        """Digest the content that a client would read now, by URI; an unreadable one has a digest too."""
+        """Return the digests of the contents, or errors, that a client would read now, by URI."""
         found = dict.fromkeys(uris, "")
         for contract in self.contracts:
-            its = [
+            own = [
                 uri
                 for uri, digest in found.items()
                 if not digest and (uri == LIST or contract.resource(uri) is not None)
             ]
             job = CallJob(
-                contract, "watch", {}, caller, partial(_read, contract=contract, uris=its)
+                contract, "watch", {}, caller, partial(_read, contract=contract, uris=own)
             )
-            read = await self._dispatcher.run_shared(job) if its else []
+            read = await self._dispatcher.run_shared(job) if own else []
             if not isinstance(read, Failure):
-                found.update(zip(its, map(_digest, read), strict=True))
+                found.update(zip(own, map(_digest, read), strict=True))
         return found
 
 
 def _read(app: App, caller: Caller, contract: Contract, uris: Iterable[str]) -> list[str]:
-    """Read resources, and the list of them, as a client would: in place of one that cannot be read, why."""
+    """Return the contents of resources, or of their list, as a client reads them; errors as their text."""
     return [_read_one(app, caller, contract, uri) for uri in uris]
 
 
@@ -236,16 +237,16 @@ def _digest(text: str) -> str:
 
 
 async def _tell_all(changed: Mapping[_Watcher, Sequence[str]]) -> None:
-    """Notify clients, all at once."""
+    """Notify the clients, all at the same time."""
     async with anyio.create_task_group() as group:
         for watcher, uris in changed.items():
             group.start_soon(_tell, watcher, uris)
 
 
 async def _tell(watcher: _Watcher, uris: Sequence[str]) -> None:
-    """Notify one client; a client that has gone, or does not read, keeps no other waiting."""
+    """Notify one client; a client that is gone or does not read must not keep others waiting."""
     try:
-        with anyio.move_on_after(TOLD_WITHIN):
+        with anyio.move_on_after(NOTIFY_WITHIN):
             for uri in uris:
                 await watcher.tell(uri)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -257,5 +258,5 @@ def _too_many() -> MCPError:
     return MCPError(types.INVALID_PARAMS, reason)
 
 
-def _sequences_of(app: App, caller: Caller) -> dict[str, int]:
+def _read_sequences(app: App, caller: Caller) -> dict[str, int]:
     return app.overview.sequences(caller)

@@ -1,4 +1,4 @@
-"""The callable parts of contracts for clients: the tools, listed as promised, called in worker threads."""
+"""The tools of contracts for clients: listed as promised, called in worker threads."""
 
 import logging
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Tools:
     async def call(
         self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool, or return the question that the client's model is asked first.
+        """Call a tool; return its result, or the question that the client's model must answer first.
 
         Raises MCPError for an unknown tool, and for an error that has a JSON-RPC code.
         """

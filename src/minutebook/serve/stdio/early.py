@@ -1,7 +1,7 @@
 """Answer a client while its server starts: `initialize`, `server/discover`, `ping`, `tools/list`.
 
-Only a request in the form that clients send is answered here, and only as the server would; the
-server gets the handshake later, and judges everything else itself. Standard library only.
+Only requests in the usual form are answered here, exactly as the server would; the server gets the
+handshake later, and answers everything else. Standard library only.
 """
 
 import json
@@ -13,23 +13,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""The revisions of the protocol that begin with a handshake; another is answered with the last."""
+"""The revisions of the protocol that begin with a handshake; any other version is answered with the last."""
 
 _PROTOCOLS = "io.modelcontextprotocol/"
-"""How names in `_meta` begin to which the protocol gives a meaning."""
+"""The prefix of names in `_meta` that the protocol defines."""
 
 _VERSION, _CAPABILITIES, _CLIENT = (
     f"{_PROTOCOLS}{name}" for name in ("protocolVersion", "clientCapabilities", "clientInfo")
 )
-"""What a request without a handshake says in its `_meta`."""
+"""The names in the `_meta` of a request without a handshake."""
 
-_MOST_EXACT = 1 << 53
+# Larger numbers are not exact in every reader of JSON.
+_ID_BOUND = 1 << 53
+
 _CLIENT_INFO = {"name", "version", "title", "description", "websiteUrl"}
 _FREE = {"experimental", "extensions"}
-"""Capabilities whose values are the client's own."""
+"""Capabilities that the client defines itself: objects of any objects."""
 
 _NESTED = {"sampling", "elicitation", "tasks"}
-"""Those whose values are objects of objects. What the protocol does not know may be anything."""
+"""Capabilities that are objects of objects. Those that the protocol does not know may be anything."""
 
 
 class EarlyAnswers:
@@ -46,20 +48,20 @@ class EarlyAnswers:
         return self.answer_to(message) if message and "id" in message else None
 
     def answer_to(self, message: "dict[str, Any]") -> bytes | None:
-        """Do the same for a request that was read."""
+        """Return the line that answers a parsed request, or None if only the server can answer it."""
         method, params = message["method"], message.get("params", {})
         if method == "initialize" and not self._version:
             result = self._initialized(params)
             self._version = result["protocolVersion"] if result is not None else ""
-        elif method == "ping" and self._version and _is_plain(params):
+        elif method == "ping" and self._version and _has_only_progress_token(params):
             result = {}
-        elif method == "tools/list" and self._version and _is_plain(params):
+        elif method == "tools/list" and self._version and _has_only_progress_token(params):
             result = self._announced.tools(self._version, self._client)
         elif method == "server/discover" and not self._version and _is_modern(params):
             result = self._announced.discover()
         elif method == "tools/list" and not self._version and _is_modern(params):
             client = params["_meta"].get(_CLIENT, {}).get("name", "")
-            result = self._announced.modern(self._announced.tools(MODERN_VERSION, client))
+            result = self._announced.modern_result(self._announced.tools(MODERN_VERSION, client))
         else:
             return None
         if result is None:
@@ -79,7 +81,7 @@ class EarlyAnswers:
 
 
 def line_of(**message: object) -> bytes:
-    """Write a message; half a character, which UTF-8 cannot hold, becomes U+FFFD."""
+    """Return a message as a line; a lone surrogate, which UTF-8 cannot hold, becomes U+FFFD."""
     text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, separators=(",", ":"))
     try:
         return text.encode() + b"\n"
@@ -90,23 +92,23 @@ def line_of(**message: object) -> bytes:
 
 
 def message_in(line: bytes) -> "dict[str, Any] | None":
-    """Read a request or a notification in JSON that every reader reads alike; None for anything else."""
+    """Return the request or notification in a line, None if it is neither or if readers of JSON may differ on it."""
     try:
         message = json.loads(line.decode())
-        # Half a surrogate and what JSON calls no number are for the server to refuse.
+        # Lone surrogates and NaN are for the server to refuse.
         json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or not set(message) <= {"jsonrpc", "id", "method", "params"}:
         return None
     id = message.get("id", "")
-    is_id = isinstance(id, str) or (type(id) is int and abs(id) < _MOST_EXACT)
+    is_id = isinstance(id, str) or (type(id) is int and abs(id) < _ID_BOUND)
     is_request = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
     return message if is_id and is_request and isinstance(message.get("params", {}), dict) else None
 
 
-def _is_plain(params: "dict[str, Any]") -> bool:
-    """Tell whether a request says nothing but how it is to be told of progress."""
+def _has_only_progress_token(params: "dict[str, Any]") -> bool:
+    """Tell whether the parameters of a request are empty but for a progress token."""
     if set(params) - {"_meta"}:
         return False
     meta = params.get("_meta", {})
@@ -117,7 +119,7 @@ def _is_plain(params: "dict[str, Any]") -> bool:
 
 
 def is_plain_call(message: "dict[str, Any]") -> bool:
-    """Tell whether a call of a tool has only parts that mean the same in each handshake revision."""
+    """Tell whether a call of a tool has only fields that mean the same in each handshake revision."""
     params = message.get("params", {})
     meta = params.get("_meta", {})
     return (
@@ -131,7 +133,7 @@ def is_plain_call(message: "dict[str, Any]") -> bool:
 
 
 def _is_modern(params: "dict[str, Any]") -> bool:
-    """Tell whether a request says only that it is of the revision without a handshake, and its client."""
+    """Tell whether the parameters of a request hold only the fields of MODERN_VERSION's `_meta`."""
     meta = params.get("_meta")
     if set(params) != {"_meta"} or not isinstance(meta, dict):
         return False
@@ -168,5 +170,5 @@ def _are_capabilities(value: object) -> bool:
 
 
 def _is_nested(value: object) -> bool:
-    """Tell whether an object holds nothing but such objects."""
+    """Tell whether a value is an object that holds only objects, at each depth."""
     return isinstance(value, dict) and all(_is_nested(part) for part in value.values())

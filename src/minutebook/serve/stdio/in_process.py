@@ -11,16 +11,16 @@ from typing import NoReturn
 from minutebook.app import App
 from minutebook.config import Settings, load
 from minutebook.feature import Event
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.serve.app_loader import AppLoader
-from minutebook.serve.contracts.announced import safe
+from minutebook.serve.contracts.announced import safe_name
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.contracts.registry import opened
 from minutebook.serve.dispatch import Dispatcher, new_session
 from minutebook.serve.invocation import Invocation, working_directory
 from minutebook.serve.logs import log_to_stderr
 from minutebook.serve.stdio.proxy import DaemonLink, Proxy, own_pipes
-from minutebook.serve.stdio.transport import OnConnection, serve_on
+from minutebook.serve.stdio.transport import ConnectionService, serve_on
 from minutebook.serve.stdio.whereabouts import Whereabouts
 
 _LAST_WORDS = 5.0
@@ -28,10 +28,7 @@ _LAST_WORDS = 5.0
 
 
 class InProcessServer:
-    """Serves contracts in threads of this process.
-
-    Settings that do not fit together: InvalidInput.
-    """
+    """Serves contracts in threads of this process. Raises InvalidInput if settings do not fit together."""
 
     def __init__(self, settings: Settings, contracts: Sequence[Contract]) -> None:
         self._settings = settings
@@ -40,9 +37,9 @@ class InProcessServer:
         self._server: threading.Thread | None = None
 
     def link(self, session: str = "") -> DaemonLink:
-        """Start a server and give the link to it; `session` names one that is gone on with."""
+        """Start a server and return the link to it; `session` names the session to continue, if any."""
         client_end, server_end = socket.socketpair()
-        caller = in_call(self._settings.caller(), session=session or new_session())
+        caller = with_call(self._settings.caller(), session=session or new_session())
         server = connection_server(
             self._settings, self._contracts, self._loader, caller, working_directory()
         )
@@ -54,7 +51,7 @@ class InProcessServer:
     def lost(self) -> NoReturn:
         """End the process: its server has ended although its client has not."""
         if self._server is not None:
-            # Its connection closes before it has written what it failed of.
+            # Its connection closes before the stack of its failure is written.
             self._server.join(_LAST_WORDS)
         sys.stderr.write("minutebook: the server ended unexpectedly; see above\n")
         self.end(1)
@@ -88,14 +85,14 @@ def in_process(invocation: Invocation) -> InProcessServer:
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
     """Serve contracts in this process until stdin closes or a signal comes, then end it.
 
-    Settings that do not fit together: InvalidInput, before anything is served.
+    Raises InvalidInput, before anything is served, if settings do not fit together.
     """
-    here = InProcessServer(settings, contracts)
+    server = InProcessServer(settings, contracts)
     for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, lambda signum, frame: here.end())
+        signal.signal(signum, lambda signum, frame: server.end())
     stdin, stdout = own_pipes()
-    Proxy(here.link(), lambda goes_on: here.lost(), stdin, stdout).run()
-    here.end()
+    Proxy(server.link(), lambda is_awaited: server.lost(), stdin, stdout).run()
+    server.end()
 
 
 def connection_server(
@@ -104,7 +101,7 @@ def connection_server(
     loader: AppLoader,
     caller: Caller,
     folder: str = "",
-) -> OnConnection:
+) -> ConnectionService:
     """Return the service of a connection on which all requests are one caller's.
 
     `folder` is the client's working directory, empty if it has none.
@@ -117,7 +114,7 @@ def connection_server(
 
     whereabouts = Whereabouts(settings, caller, folder)
     dispatcher = Dispatcher(open_app, whereabouts.caller, locate=whereabouts.locate)
-    return OnConnection(whereabouts, contracts, dispatcher, settings.tool_names == "safe")
+    return ConnectionService(whereabouts, contracts, dispatcher, settings.tool_names == "safe")
 
 
 def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:
@@ -128,4 +125,4 @@ def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:
         for tool in contract.tools.values()
         if tool.is_listed and tool.promise["annotations"]["readOnlyHint"]
     }
-    return frozenset(names | {safe(name) for name in names})
+    return frozenset(names | {safe_name(name) for name in names})

@@ -1,8 +1,8 @@
 """The thin proxy: a client's stdin and stdout, piped to the server.
 
-Bytes pass as they come, a whole line at a time. What the proxy must know to go on with another
-server, should one end, is kept beside: the handshake, what was subscribed to, the requests that are
-not answered. Standard library only, and little of it: a client waits for this to start.
+Lines pass unchanged. The proxy remembers what another server needs if this one ends: the handshake,
+the subscriptions, and the requests that are not answered. Standard library only, and little of it: a
+client waits for this to start.
 """
 
 import json
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from minutebook.serve.stdio.early import EarlyAnswers
 
 _ANSWER = b'{"jsonrpc":"2.0","id":'
-"""How a line of our server begins that answers a request, or asks one."""
+"""The beginning of a line of our server that is an answer or a request."""
 
 _RESUMED = "minutebook-resumed"
-"""The id of requests that the proxy repeats on its own account."""
+"""The id of the requests that the proxy sends to a new server itself; their answers are not for the client."""
 
 _CHUNK = 1 << 16
 
 
-class Unserved(Exception):
-    """There can be no server for this client; the message says why."""
+class CannotServe(Exception):
+    """No server can serve this client; the message says why."""
 
 
 class DaemonLink:
-    """A connection to a server: the tools that only read there, and the session that it keeps."""
+    """A connection to a server; `read_only` are the tools there that only read, `session` is its name."""
 
-    def __init__(self, connection: socket.socket, reading: frozenset[str], session: str) -> None:
+    def __init__(self, connection: socket.socket, read_only: frozenset[str], session: str) -> None:
         self.connection = connection
-        self.reading = reading
+        self.read_only = read_only
         self.session = session
 
     def lines(self) -> Iterator[bytes]:
@@ -44,7 +44,7 @@ class DaemonLink:
         return _lines(self._receive)
 
     def send(self, line: bytes) -> bool:
-        """Send a line; tell whether that went well."""
+        """Send a line; return False if the server is gone."""
         try:
             self.connection.sendall(line)
         except OSError:
@@ -52,7 +52,7 @@ class DaemonLink:
         return True
 
     def cut(self) -> None:
-        """End the iterator `lines`, whatever the server does."""
+        """End the connection, and with it the iterator `lines`."""
         try:
             self.connection.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -87,29 +87,29 @@ class _Request:
     def name(self) -> str:
         return self.tool or self.method
 
-    def may_be_repeated(self, reading: frozenset[str]) -> bool:
-        """Tell whether nothing is done twice when the request is: once more, and not again."""
+    def may_be_repeated(self, read_only: frozenset[str]) -> bool:
+        """Tell whether the request can be sent once more without an act being done twice; False after that."""
         if self.is_repeated:
             return False
-        return not self.is_sent or self.method != "tools/call" or self.tool in reading
+        return not self.is_sent or self.method != "tools/call" or self.tool in read_only
 
 
 class ProxyConversation:
-    """The messages that another server needs to go on where one ended."""
+    """The messages of a client that another server needs to go on where one ended."""
 
     def __init__(self) -> None:
         self.requests: dict[object, _Request] = {}
         self._initialize: dict[str, object] | None = None
         self._lasting: dict[str, bytes] = {}
-        """Lines that hold until they are taken back: one each of these methods and resources."""
+        """The latest line of each lasting request: `initialized`, the log level, and each subscription."""
 
     @property
-    def expects(self) -> bool:
+    def is_needed(self) -> bool:
         """Whether the client waits for something: an answer, or news of a resource."""
         return bool(self.requests) or any("resources" in name for name in self._lasting)
 
-    def heard(self, line: bytes) -> _Request | None:
-        """Note a line of the client; return the request that it is."""
+    def note_client_line(self, line: bytes) -> _Request | None:
+        """Remember a line of the client; return it as a request, None if it is none."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -137,8 +137,8 @@ class ProxyConversation:
             return request
         return None
 
-    def observe(self, line: bytes) -> bool:
-        """Note a line of the server; tell whether the client is to get it."""
+    def note_server_line(self, line: bytes) -> bool:
+        """Forget the request that a line of the server answers; tell whether the line is for the client."""
         if not line.startswith(_ANSWER):
             return True
         try:
@@ -156,33 +156,33 @@ class ProxyConversation:
             request.method == "initialize" for request in self.requests.values()
         ):
             return
-        yield _renamed(self._initialize)
+        yield _with_own_id(self._initialize)
         for line in self._lasting.values():
             message = json.loads(line)
-            yield _renamed(message) if "id" in message else line
+            yield _with_own_id(message) if "id" in message else line
 
-    def unsettled(self, reading: frozenset[str]) -> tuple[list[_Request], list[bytes]]:
-        """Return the requests to repeat to a new server, and an error line for each other one.
+    def unanswered(self, read_only: frozenset[str]) -> tuple[list[_Request], list[bytes]]:
+        """Return the requests to repeat to a new server, and an error line for each other request.
 
-        `reading` names the tools that only read.
+        `read_only` are the tools that only read: a call of one can be repeated.
         """
-        again, errors = [], []
+        repeated, errors = [], []
         for key, request in list(self.requests.items()):
-            if request.may_be_repeated(reading):
+            if request.may_be_repeated(read_only):
                 request.is_repeated = request.is_sent
-                again.append(request)
+                repeated.append(request)
             else:
                 del self.requests[key]
                 errors.append(_unknown_outcome(request))
-        return again, errors
+        return repeated, errors
 
 
 class Proxy:
     """Pipes between the client at stdin and stdout and the server of a link.
 
-    `connect` gives a link where there is none yet, or it was lost. It is told what says whether the
-    client still waits for one, and gives None when that says no. `early` answers what it can until
-    there is the first.
+    `connect` is called for a link if there is none yet, or it was lost. Its argument tells whether the
+    client still waits; once it does not, `connect` may return None. `early` answers what it can until
+    the first link is there.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Proxy:
         early: "EarlyAnswers | None" = None,
     ) -> None:
         self._link = link
-        self._reading: frozenset[str] = frozenset() if link is None else link.reading
+        self._read_only: frozenset[str] = frozenset() if link is None else link.read_only
         self._connect = connect
         self._stdin, self._stdout = stdin, stdout
         self._early = early
@@ -207,32 +207,32 @@ class Proxy:
         """Notifications that came while there was no server."""
 
     def run(self) -> None:
-        """Pipe until the client has stopped writing and has its answers, or is gone.
+        """Pipe until the client has closed stdin and has its answers, or is gone.
 
-        Raises Unserved when `connect` does; each request under way is answered with the reason.
+        Raises CannotServe when `connect` does; each request under way is answered with the reason.
         """
         threading.Thread(target=self._from_client, name="stdin", daemon=True).start()
         try:
-            link = self._link or self._linked()
+            link = self._link or self._new_link()
             while link is not None:
                 for line in link.lines():
                     with self._changed:
-                        is_for_client = self._conversation.observe(line)
+                        is_for_client = self._conversation.note_server_line(line)
                     if is_for_client:
                         self._write(line)
                 link.connection.close()
                 if not self._await_need():
                     return self._close()
-                link = self._linked()
+                link = self._new_link()
             return self._close()
         except BrokenPipeError:
             # The client is gone.
             return None
 
     def watch(self, hangs: Callable[[], bool], patience: float) -> None:
-        """Cut the link if a request waits longer than `patience` seconds and `hangs` says so.
+        """Cut the link whenever a request has waited for `patience` seconds and `hangs` returns True.
 
-        Then `connect` is asked for another, as where a server ended.
+        `connect` is then called for another link, as if the server had ended.
         """
         work = threading.Thread(target=self._watch, args=(hangs, patience), name="watch")
         work.daemon = True
@@ -250,11 +250,11 @@ class Proxy:
             if link is not None and is_late and hangs():
                 link.cut()
 
-    def _linked(self) -> DaemonLink | None:
-        """Return another link, resumed, or None if the client has ended and waits for nothing."""
+    def _new_link(self) -> DaemonLink | None:
+        """Connect and resume the conversation there; return None if the client has ended and waits for nothing."""
         try:
-            link = self._connect(self._goes_on)
-        except Unserved as reason:
+            link = self._connect(self._is_awaited)
+        except CannotServe as reason:
             for request in self._conversation.requests.values():
                 self._write(_error(request, f"Minutebook cannot serve: {reason}"))
             raise
@@ -262,13 +262,13 @@ class Proxy:
             self._resume(link)
         return link
 
-    def _goes_on(self) -> bool:
+    def _is_awaited(self) -> bool:
         return not self._has_ended or bool(self._conversation.requests)
 
     def _from_client(self) -> None:
         for line in _lines(self._read):
             with self._changed:
-                request, link = self._conversation.heard(line), self._link
+                request, link = self._conversation.note_client_line(line), self._link
                 if link is None and request is None:
                     self._waiting.append(line)
                 early = self._answered_early(line) if link is None and request else None
@@ -289,22 +289,22 @@ class Proxy:
                 self._link.end()
 
     def _answered_early(self, line: bytes) -> bytes | None:
-        """Return and settle the answer to a request that needs no server, else None."""
+        """Return the answer to a request that needs no server, which is then settled; else None."""
         answer = None if self._early is None else self._early.answer(line)
         if answer is not None:
-            self._conversation.observe(answer)
+            self._conversation.note_server_line(answer)
         return answer
 
     def _await_need(self) -> bool:
-        """Wait until there is something to ask of another server; False when there will not be."""
+        """Wait until another server is needed; return False if the client ends instead."""
         with self._changed:
             self._link = None
-            while not self._has_ended and not self._conversation.expects and not self._waiting:
+            while not self._has_ended and not self._conversation.is_needed and not self._waiting:
                 self._changed.wait()
             return not self._has_ended
 
     def _close(self) -> None:
-        """Answer every pending request, but endless ones, with an error."""
+        """Answer every pending request with an error, but for those that wait for no answer."""
         for request in self._conversation.requests.values():
             if request.method != ENDLESS:
                 self._write(_unknown_outcome(request))
@@ -314,13 +314,14 @@ class Proxy:
         with self._sending:
             with self._changed:
                 opening = list(self._conversation.opening_lines())
-                again, errors = self._conversation.unsettled(self._reading)
+                repeated, errors = self._conversation.unanswered(self._read_only)
                 waiting = [line for line in self._waiting if line not in opening]
                 self._waiting, self._early = [], None
-                self._link, self._reading, has_ended = link, link.reading, self._has_ended
+                self._link, self._read_only = link, link.read_only
+                has_ended = self._has_ended
             for line in opening:
                 link.send(line)
-            for request in again:
+            for request in repeated:
                 request.is_sent = link.send(request.line) or request.is_sent
             for line in waiting:
                 link.send(line)
@@ -343,7 +344,7 @@ class Proxy:
 
 
 def own_pipes() -> tuple[int, int]:
-    """Take stdin and stdout away from whatever else would read or print here."""
+    """Return copies of stdin and stdout; the originals then read nothing, and print to stderr."""
     stdin, stdout = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -353,7 +354,7 @@ def own_pipes() -> tuple[int, int]:
 
 
 def _lines(receive: Callable[[], bytes]) -> Iterator[bytes]:
-    """Yield whole lines with their ends; a last line without one gets one."""
+    """Yield whole lines with their line ends; a last line without one gets one."""
     parts: list[bytes] = []
     while chunk := receive():
         *whole, rest = chunk.split(b"\n")
@@ -367,11 +368,11 @@ def _lines(receive: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def _key(id: object) -> object:
-    """Return the key of an id, also of one that cannot be a key itself; 1 and "1" have two."""
+    """Return the key of a request's id, None if it is not valid; 1 and "1" have different keys."""
     return (type(id), id) if isinstance(id, str | int) else None
 
 
-def _renamed(message: dict[str, object]) -> bytes:
+def _with_own_id(message: dict[str, object]) -> bytes:
     return json.dumps({**message, "id": _RESUMED}).encode() + b"\n"
 
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class SdkServer:
-    """Answers the lines of a connection that are handed to it; `send` writes its own."""
+    """Answers the lines of a connection that are handed to it; `send` writes its lines."""
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class SdkServer:
                 await self._send(_written(item.message))
 
     async def end(self) -> None:
-        """Let the server end, which cancels its calls."""
+        """Let the server end; its calls are cancelled."""
         await self._to_server.aclose()
 
-    async def hear(self, line: bytes) -> None:
-        """Hand over a line, or answer one that is no message."""
+    async def receive(self, line: bytes) -> None:
+        """Hand a line to the server, or answer it with an error if it is not a message."""
         try:
             await self._to_server.send(SessionMessage(parsed(line)))
         except BadMessage as error:
@@ -57,7 +57,7 @@ class SdkServer:
 
 
 def _written(message: types.JSONRPCMessage) -> bytes:
-    """Write a message as a line; one with a text that is none of Unicode becomes an error."""
+    """Return a message as a line, or an error if it holds text that is not valid Unicode."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
     except (PydanticSerializationError, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""MCP over a socket: one JSON-RPC message a line, and an answer to every line that is none.
+"""MCP over a socket: one JSON-RPC message a line; a line that is not a message is answered with an error.
 
 The SDK takes 0.4 s to import and a millisecond or more of each call. So the handshake, lists of tools and calls of them
 are answered without it, in the form that clients send; it gets everything else, and is imported then.
@@ -15,7 +15,7 @@ from anyio.abc import ByteStream, SocketStream, TaskGroup
 from minutebook.serve.contracts.announced import Announced
 from minutebook.serve.contracts.answers import Failure
 from minutebook.serve.contracts.contract import Contract
-from minutebook.serve.dispatch import Dispatcher, error_of, tool_job
+from minutebook.serve.dispatch import Dispatcher, rpc_error, tool_job
 from minutebook.serve.limits import TooManyRequests
 from minutebook.serve.protocol.calls import progress_of, result_of
 from minutebook.serve.protocol.methods import ENDLESS, INVALID_REQUEST
@@ -32,13 +32,13 @@ MOST = 16 << 20
 """Bytes of the longest line that is read."""
 
 DRAIN_WITHIN = 10.0
-"""Seconds that calls under way may still take once the client has stopped writing."""
+"""Seconds that calls may still take once the client has stopped writing."""
 
 _CHUNK = 1 << 16
 
 
-class OnConnection(NamedTuple):
-    """The contracts of a connection, and its caller; `is_safe` spells the tools' names as `safe` does."""
+class ConnectionService(NamedTuple):
+    """The service of a connection: contracts, for the caller of `whereabouts`; with `is_safe` tools have their `safe_name`."""
 
     whereabouts: Whereabouts
     contracts: Sequence[Contract]
@@ -47,7 +47,7 @@ class OnConnection(NamedTuple):
 
 
 def serve_on(
-    connection: socket.socket, served: OnConnection, on_answer: Callable[[], object]
+    connection: socket.socket, service: ConnectionService, on_answer: Callable[[], object]
 ) -> None:
     """Serve one client until it has stopped writing and has its answers, or is gone.
 
@@ -59,32 +59,32 @@ def serve_on(
             await SocketStream.from_socket(connection) as stream,
             anyio.create_task_group() as group,
         ):
-            await _Hearing(stream, served, on_answer, group).read()
+            await _LineServer(stream, service, on_answer, group).read()
 
     anyio.run(serve)
 
 
-class _Hearing:
-    """Reads the lines of a client, and sees to the answer of each."""
+class _LineServer:
+    """Reads the lines of a client, and answers each itself or by the SDK's server."""
 
     def __init__(
         self,
         stream: ByteStream,
-        served: OnConnection,
+        service: ConnectionService,
         on_answer: Callable[[], object],
         group: TaskGroup,
     ) -> None:
-        self._stream, self._served = stream, served
+        self._stream, self._service = stream, service
         self._on_answer, self._group = on_answer, group
-        promises = [each.promise for each in served.contracts]
-        self._early = EarlyAnswers(Announced(promises, is_safe=served.is_safe))
-        self._said = ProxyConversation()
+        promises = [each.promise for each in service.contracts]
+        self._early = EarlyAnswers(Announced(promises, is_safe=service.is_safe))
+        self._conversation = ProxyConversation()
         self._client: Any = None
-        """The client's own words on itself, if it began with a plain handshake."""
+        """The client as its handshake describes it; None if that was not a plain one."""
         self._calls: dict[object, anyio.CancelScope] = {}
         """The calls under way that are answered without the SDK, by id."""
         self._sdk: SdkServer | None = None
-        self._writing, self._changed = anyio.Lock(), anyio.Event()
+        self._writing, self._changed = anyio.Lock(fast_acquire=True), anyio.Event()
 
     async def read(self) -> None:
         """Answer each line, then wait for the answers under way.
@@ -96,18 +96,18 @@ class _Hearing:
                 reason = f"The message is over {MOST >> 20} MB long."
                 error = {"code": INVALID_REQUEST, "message": reason}
                 await self._send(line_of(id=None, error=error))
-            elif not await self._is_plain(line):
+            elif not await self._answer_without_sdk(line):
                 await self._to_sdk(line)
         with anyio.move_on_after(DRAIN_WITHIN):
-            while any(each.method != ENDLESS for each in self._said.requests.values()):
+            while any(each.method != ENDLESS for each in self._conversation.requests.values()):
                 await self._changed.wait()
         for scope in self._calls.values():
             scope.cancel()
         if self._sdk is not None:
             await self._sdk.end()
 
-    async def _is_plain(self, line: bytes) -> bool:
-        """Tell whether a line needs no SDK, and see to it then: it comes behind a plain handshake, or is one."""
+    async def _answer_without_sdk(self, line: bytes) -> bool:
+        """Answer a line that needs no SDK, a plain handshake or a line after one; return whether it was such a line."""
         message, answer = message_in(line), None
         is_first = self._client is None
         if message is None or (is_first and (self._sdk or message["method"] != "initialize")):
@@ -132,24 +132,24 @@ class _Hearing:
                     return False
             case _:
                 return False
-        self._said.heard(line)
+        self._conversation.note_client_line(line)
         if answer is not None:
             await self._send(answer)
         return True
 
     def _contract(self, message: dict[str, Any]) -> Contract | None:
-        """Return the contract of a call that needs nothing of the client but its answer."""
+        """Return the contract of a tool that can be called without asking the client anything, else None."""
         has_roots = self._client.capabilities.roots is not None
-        asks_roots = has_roots and self._served.whereabouts.asks_roots
+        asks_roots = has_roots and self._service.whereabouts.asks_roots
         if asks_roots or message["id"] in self._calls or not is_plain_call(message):
             return None
         name = message["params"]["name"]
-        offering = (each for each in self._served.contracts if each.offers(name))
+        offering = (each for each in self._service.contracts if each.offers(name))
         return next((each for each in offering if not each.samples(name)), None)
 
     async def _call(self, contract: Contract, message: dict[str, Any]) -> None:
-        """Call a tool, and answer unless the client cancels that."""
-        dispatcher, params, id = self._served.dispatcher, message["params"], message["id"]
+        """Call a tool, and send the answer unless the client cancelled the call."""
+        dispatcher, params, id = self._service.dispatcher, message["params"], message["id"]
         context = _context(message, self._client, self._send)
         with (scope := self._calls[id]):
             await dispatcher.locate(context)
@@ -164,7 +164,7 @@ class _Hearing:
         if scope.cancel_called:
             return
         if isinstance(result, Failure):
-            await self._send(line_of(id=id, error=error_of(result)))
+            await self._send(line_of(id=id, error=rpc_error(result)))
         else:
             await self._send(line_of(id=id, result=result))
 
@@ -172,16 +172,16 @@ class _Hearing:
         if self._sdk is None:
             from minutebook.serve.stdio.sdk import SdkServer
 
-            self._sdk = SdkServer(self._send, *self._served)
+            self._sdk = SdkServer(self._send, *self._service)
             self._group.start_soon(self._sdk.run)
-            for each in self._said.opening_lines():
-                await self._sdk.hear(each)
-        self._said.heard(line)
-        await self._sdk.hear(line)
+            for each in self._conversation.opening_lines():
+                await self._sdk.receive(each)
+        self._conversation.note_client_line(line)
+        await self._sdk.receive(line)
 
     async def _send(self, line: bytes) -> None:
-        """Write a line, unless it answers what this server repeated to the SDK's."""
-        if not self._said.observe(line):
+        """Send a line to the client, unless it answers a message that was only repeated to the SDK's server."""
+        if not self._conversation.note_server_line(line):
             return
         try:
             # A call that is cancelled meanwhile must not leave half a line.
@@ -198,7 +198,7 @@ class _Hearing:
 
 
 def _context(message: dict[str, Any], client: Any, send: Send) -> Any:
-    """Return a call in place of the SDK's context of one."""
+    """Return a call's context with the attributes of the SDK's that are used here."""
     meta = message["params"].get("_meta", {})
 
     async def report_progress(part: float, total: float, what: str) -> None:
@@ -213,7 +213,7 @@ def _context(message: dict[str, Any], client: Any, send: Send) -> Any:
 
 
 def _client(handshake: Mapping[str, Any]) -> SimpleNamespace:
-    """Return a client by its handshake, in the form of the SDK's parameters."""
+    """Return the facts of a handshake about the client, with the attributes of the SDK's `client_params`."""
     return SimpleNamespace(
         client_info=SimpleNamespace(**handshake["clientInfo"]),
         capabilities=SimpleNamespace(roots=handshake["capabilities"].get("roots")),

@@ -14,7 +14,7 @@ import anyio
 from minutebook.config import Settings
 from minutebook.config.folders.finding import FolderPlace
 from minutebook.config.whereabouts import follows_folders, place_in, scope_of, work_tree_of
-from minutebook.record.caller import Caller, Note, in_call
+from minutebook.record.caller import Caller, Note, with_call
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -42,11 +42,12 @@ class Whereabouts:
         self._by_roots = False
         self.asks_roots = False
         """Whether the next request asks the client for its roots, where it has any."""
-        self._told_in: str | int | None = None
+        # The id of the request that is answered with a note on the place's problem.
+        self._noted_request: str | int | None = None
         self._lock = anyio.Lock()
         if follows_folders(settings):
             place = place_in(settings, Path(folder or "/"))
-            self._settle(place)
+            self._work_in(place)
             self.asks_roots = self._by_roots = place.root is None
 
     def add_to(self, server: "Server[Any]") -> None:
@@ -56,14 +57,14 @@ class Whereabouts:
         server.add_notification_handler(_CHANGED, types.NotificationParams, self._changed)
 
     def caller(self, context: Any) -> Caller:
-        """Return the caller of a request; the first call of a tool is told the faults of its place."""
+        """Return the caller of a request; the first call of a tool gets a note if the place has a problem."""
         caller, place = self._caller, self._place
         if place is None or place.problem is None or context.method != "tools/call":
             return caller
-        self._told_in = context.request_id if self._told_in is None else self._told_in
-        return (
-            in_call(caller, notes=_notes(place)) if self._told_in == context.request_id else caller
-        )
+        if self._noted_request is None:
+            self._noted_request = context.request_id
+        is_noted = self._noted_request == context.request_id
+        return with_call(caller, notes=_notes(place)) if is_noted else caller
 
     async def locate(self, context: Any) -> None:
         """Ask the client for its roots if its working directory belongs to no project."""
@@ -89,22 +90,22 @@ class Whereabouts:
             return
         places = [place_in(self._settings, path) for path in _paths(listed.roots)]
         nowhere = place_in(self._settings, Path("/"))
-        self._settle(next((each for each in places if each.root is not None), nowhere))
+        self._work_in(next((each for each in places if each.root is not None), nowhere))
 
     async def _changed(self, context: Any, params: "types.NotificationParams") -> None:
-        """Ask again at the next request, where roots are asked for."""
+        """Ask for the roots again at the next request, if they decide where the client works."""
         self.asks_roots = self._by_roots
 
-    def _settle(self, place: FolderPlace) -> None:
-        self._place, self._told_in = place, None
+    def _work_in(self, place: FolderPlace) -> None:
+        self._place, self._noted_request = place, None
         located = replace(self._caller, folder_scope=scope_of(place))
-        self._caller = in_call(located, work_tree=work_tree_of(place))
+        self._caller = with_call(located, work_tree=work_tree_of(place))
         if place.problem is not None:
             log.warning("where a client works is not settled: %s", place.problem)
 
 
 def _paths(roots: "Iterable[types.Root]") -> list[Path]:
-    """Return the folders of this machine that roots name."""
+    """Return the local folders that roots name."""
     found = []
     for root in list(roots)[:MOST_ROOTS]:
         parts = urlsplit(str(root.uri))
@@ -114,7 +115,7 @@ def _paths(roots: "Iterable[types.Root]") -> list[Path]:
 
 
 def _notes(place: FolderPlace) -> dict[str, Note]:
-    """Note that something is wrong, without the folder's own words: they may be anybody's."""
+    """Return the note that a place has a problem, without its text: a stranger may have written the folder's files."""
     kept = "belongs to no project" if place.repository is None else "belongs to its repository"
     text = (
         "It could not be settled to which project this folder belongs. What is stored here meanwhile "

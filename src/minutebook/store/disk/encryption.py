@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from minutebook.record.errors import EncryptionKeyMissing, StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -98,7 +98,7 @@ def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[Binar
         file.seek(0)
         head = file.read(_HEAD_BYTES)
     except OSError as error:
-        raise StoreError(of_system(called, error)) from error
+        raise StoreError(os_error_reason(called, error)) from error
     id = _id_in(head)
     if id is None:
         file.seek(0)

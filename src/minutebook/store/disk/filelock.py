@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.record.errors import StoreBusy, StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.store.disk import lock_queue
 from minutebook.store.disk.os_locks import try_lock, try_share, unlock
 
@@ -104,7 +104,7 @@ class FileLock:
                 with suppress(OSError):
                     self._file = os.open(self._path, os.O_RDONLY | flags)
                 if self._file is None:
-                    raise StoreError(of_system(self._path, error)) from error
+                    raise StoreError(os_error_reason(self._path, error)) from error
             self._closing = weakref.finalize(self, os.close, self._file)
         return self._file
 

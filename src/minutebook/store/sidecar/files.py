@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.store.disk.atomic_file import replace_file, synced_file
 from minutebook.store.disk.encryption import Key, encrypted
 from minutebook.store.disk.filelock import FileLock
@@ -136,7 +136,7 @@ def remove_all(folder: Path) -> None:
     try:
         (folder / _MANIFEST).unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(of_system(folder / _MANIFEST, error)) from error
+        raise StoreError(os_error_reason(folder / _MANIFEST, error)) from error
     _remove_all_but(folder, ())
 
 
@@ -162,7 +162,7 @@ def locked(folder: Path, wait: float) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise StoreError(of_system(folder, error)) from error
+        raise StoreError(os_error_reason(folder, error)) from error
     lock = FileLock(folder / _LOCK)
     try:
         lock.acquire(wait)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeAlias
 
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.store.disk.encryption import Key
 from minutebook.store.disk.filelock import FileLock
 from minutebook.store.sidecar import files, sizes
@@ -168,7 +168,7 @@ class Index(Generic[P]):
                         self._view = files.scrub(self._folder, self._identity, view, self._key)
                     except OSError as error:
                         raise StoreError(
-                            of_system(error.filename or self._folder, error)
+                            os_error_reason(error.filename or self._folder, error)
                         ) from error
                 self._next_try = 0
                 return

@@ -174,6 +174,23 @@ def match(
     return _best(parts, limit)
 
 
+def holding_words(
+    view: WordView, conditions: ColumnConditions, words: Sequence[Sequence[str]]
+) -> list[set[str]]:
+    """Return, for each of some words, given by its terms, the ids of the records that meet the conditions and hold it."""
+    held: list[set[str]] = [set() for _ in words]
+    for layer in view.layers:
+        postings, places = layer.block.payload, layer.places(conditions)
+        if places is None:
+            places = np.arange(len(layer.block))
+        for found, terms in zip(held, words, strict=True):
+            for term in terms:
+                owners = postings.owners[postings.slice_of(term_digest(term))]
+                ids = layer.block.ids[places[_common(owners, places)[1]]].tolist()
+                found.update(id.decode("utf-8", "surrogatepass") for id in ids)
+    return held
+
+
 def idf(records: int, holding: int) -> float:
     """Return the inverse document frequency of a term that some of the records hold, above 0 in the smallest store, too.
 

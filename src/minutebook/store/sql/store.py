@@ -9,7 +9,7 @@ from minutebook.record.errors import StoreClosed
 from minutebook.record.filters import Filter
 from minutebook.record.records import Edge, Entity, Record, TextRecord
 from minutebook.store.sidecar.phrases import holds_in_a_row
-from minutebook.store.sidecar.words import by_word
+from minutebook.store.sidecar.words import by_word, holding_words
 from minutebook.store.sql import change_feed, embeddings, entity_names, rows, side_tables
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.embeddings import check_query, checked_rows
@@ -222,6 +222,22 @@ class SqlStore(ABC):
         if number is None or not query:
             return []
         return by_word(self._ranked(number, of, where, query, limit), query)
+
+    def holding_words(
+        self, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
+    ) -> list[set[str]]:
+        """Return, for each of some words, given by its terms, the ids of the selected records that hold it."""
+        number = self.database.number_of(where.organization)
+        if number is None:
+            return [set() for _ in words]
+        return self._holding_words(number, of, where, words)
+
+    def _holding_words(
+        self, number: int, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
+    ) -> list[set[str]]:
+        indices = self.upkeep.indices
+        asked = indices.conditions(number, of, where)
+        return holding_words(indices.words(number, of), asked, words)
 
     @abstractmethod
     def _ranked(

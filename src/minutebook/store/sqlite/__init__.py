@@ -7,7 +7,7 @@ from typing import Literal
 from minutebook.record.filters import Filter
 from minutebook.record.records import Record, TextRecord
 from minutebook.store.disk.encryption import Key, Keys
-from minutebook.store.sidecar.words import match
+from minutebook.store.sidecar.words import WordView, match
 from minutebook.store.sql.store import SqlStore
 from minutebook.store.sqlite import texts
 from minutebook.store.sqlite.connections import Connections
@@ -70,18 +70,27 @@ class SqliteStore(SqlStore):
     def _ranked(
         self, number: int, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
     ) -> list[Candidate]:
-        view = None
-        # Inside a transaction, for phrases and for few records the database itself has to, or is as quick.
-        if not (query.phrases or self.database.is_writing) and self.upkeep.indices.is_large(
-            number, of
-        ):
-            view = self.upkeep.indices.prompt_words(number, of)
+        view = None if query.phrases else self._word_index(number, of)
         if view is not None:
             return match(
                 view, self.upkeep.indices.conditions(number, of, where), query.terms, limit
             )
         with self.database.snapshot() as connection:
             return texts.ranked(connection, number, of, where, query, limit)
+
+    def _word_index(self, number: int, of: type[TextRecord]) -> WordView | None:
+        """Return the index of words of many records; None where the database itself has to look, as in a transaction, or is as quick."""
+        indices = self.upkeep.indices
+        is_quicker = not self.database.is_writing and indices.is_large(number, of)
+        return indices.prompt_words(number, of) if is_quicker else None
+
+    def _holding_words(
+        self, number: int, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
+    ) -> list[set[str]]:
+        if self._word_index(number, of) is not None:
+            return super()._holding_words(number, of, where, words)
+        with self.database.snapshot() as connection:
+            return texts.holding_words(connection, number, of, where, words)
 
     def _holding(self, number: int, of: type[T], where: Filter, phrase: Sequence[str]) -> list[T]:
         with self.database.snapshot() as connection:

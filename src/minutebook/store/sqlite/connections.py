@@ -20,7 +20,7 @@ from minutebook.record.errors import (
     StoreDamaged,
     StoreError,
 )
-from minutebook.record.reason import Reason, Word, cause_of, of_system
+from minutebook.record.reason import Reason, Word, cause_of, os_error_reason
 from minutebook.store.disk.encryption import Key, Keys
 from minutebook.store.disk.filelock import FileLock
 from minutebook.store.disk.network_files import network_type
@@ -556,7 +556,7 @@ def _make_private(path: Path) -> None:
         # A file that is there may still be read.
         return
     except OSError as error:
-        raise StoreError(of_system(path, error)) from error
+        raise StoreError(os_error_reason(path, error)) from error
 
 
 def _address_to_read(path: Path) -> str:

@@ -89,6 +89,30 @@ def ranked(
     return [Candidate(value_text(id), score) for score, id in rows]
 
 
+def holding_words(
+    connection: Connection,
+    number: int,
+    of: type[TextRecord],
+    where: Filter,
+    words: Sequence[Sequence[str]],
+) -> list[set[str]]:
+    """Return, for each of some words, given by its terms, the ids of the selected records that hold it."""
+    held: list[set[str]] = [set() for _ in words]
+    name, table = _index_of(connection, number, of), table_of(of)
+    if name is None or not words:
+        return held
+    condition, values = selection(connection, number, of, where)
+    each = f"SELECT {{}}, c.id FROM {name} AS t JOIN chosen AS c ON c.row = t.rowid WHERE t.{name} MATCH ?"  # noqa: S608
+    found = connection.rows(
+        f"WITH chosen AS MATERIALIZED (SELECT r.row, r.id FROM {table.name} AS r WHERE {condition}) "  # noqa: S608
+        + " UNION ALL ".join(each.format(place) for place in range(len(words))),
+        (*values, *(" OR ".join(_quoted([term]) for term in terms) for terms in words)),
+    )
+    for place, id in found:
+        held[place].add(value_text(id))
+    return held
+
+
 def holding(
     connection: Connection, number: int, of: type[T], where: Filter, terms: Sequence[str]
 ) -> list[T]:

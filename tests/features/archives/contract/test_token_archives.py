@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.records import Role
 from minutebook.record.rights.grants import Grant
 from tests.features.journal.contract.journaled import Client
@@ -27,7 +27,7 @@ OTHERS = (
 def bearer(world: World, **changes: Any) -> Client:
     """A client of the journal that came with a token."""
     issued = world.app.tokens.create(OWNER, replace(GRANT, **changes))
-    caller = in_call(world.app.tokens.caller_of(issued.secret), session="session_1")
+    caller = with_call(world.app.tokens.caller_of(issued.secret), session="session_1")
     return Client(replace(world, caller=caller))
 
 

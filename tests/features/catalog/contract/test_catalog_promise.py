@@ -11,7 +11,7 @@ import pytest
 from minutebook.features.catalog.contract import adapter, catalog, resources
 from minutebook.record.errors import InvalidInput
 from minutebook.record.records import MemoryType, ScopeLevel, Status
-from minutebook.serve.contracts.announced import safe
+from minutebook.serve.contracts.announced import safe_name
 from minutebook.serve.contracts.arguments import Arguments
 from minutebook.serve.contracts.registry import CONTRACTS, opened
 from tests.serve.contracts.requirements import published, requirement
@@ -222,11 +222,11 @@ def test_the_pages_for_agents_name_only_what_is_there() -> None:
 @pytest.mark.parametrize("name", ["catalog", "governance"])
 def test_no_two_names_of_a_contract_are_the_same_in_safe_spelling(name: str) -> None:
     contract = CONTRACTS[name]()
-    assert len({safe(each) for each in contract.names}) == len(contract.names)
+    assert len({safe_name(each) for each in contract.names}) == len(contract.names)
     for each in contract.names:
-        assert re.fullmatch(r"\w+", safe(each))
+        assert re.fullmatch(r"\w+", safe_name(each))
         assert contract.offers(each)
-        assert contract.offers(safe(each))
+        assert contract.offers(safe_name(each))
 
 
 @requirement("common/clash")

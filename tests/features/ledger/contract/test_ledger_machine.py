@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 from minutebook.features.ledger.lineage import active_successors
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.record.records import Decision, DecisionStatus, Role
-from minutebook.record.writing.decision_drafts import FIXED
+from minutebook.record.writing.decision_drafts import IMMUTABLE_FIELDS
 from minutebook.record.writing.targets import target_key
 from tests.examples import examples
 from tests.features.ledger.contract.ledgered import CONTRACT, SECRET, WHY, Client
@@ -129,8 +129,8 @@ class LockedLedger(RuleBasedStateMachine):
     def what_was_decided_is_as_it_was(self) -> None:
         for id, first in self.first.items():
             now = self.admin.decision(id)
-            assert [getattr(now, name) for name in FIXED] == [
-                getattr(first, name) for name in FIXED
+            assert [getattr(now, name) for name in IMMUTABLE_FIELDS] == [
+                getattr(first, name) for name in IMMUTABLE_FIELDS
             ]
 
     @invariant()

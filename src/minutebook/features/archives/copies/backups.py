@@ -19,7 +19,7 @@ from minutebook.memory.maintenance.data_directory import BACKUP, DataDirectory
 from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreError
 from minutebook.record.filters import default_organization
-from minutebook.record.reason import cause_of, of_system
+from minutebook.record.reason import cause_of, os_error_reason
 from minutebook.record.records import Kind
 from minutebook.store.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
 from minutebook.store.disk.encryption import Key, encrypting
@@ -155,7 +155,7 @@ def _add(tar: tarfile.TarFile, name: str, source: Path) -> str:
             reader = _DigestReader(file)
             tar.addfile(_member(name, size), reader)
     except OSError as error:
-        raise StoreError(of_system(source, error)) from error
+        raise StoreError(os_error_reason(source, error)) from error
     return reader.digest
 
 

@@ -17,7 +17,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreError
 from minutebook.record.filters import Filter
 from minutebook.record.ids import uuid_named
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
 from minutebook.record.trust.trail import ERASE
 from minutebook.record.writing.decision_drafts import erased
@@ -63,7 +63,7 @@ def without(
             pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC), secret)
             os.utime(backup, ns=(made.st_atime_ns, made.st_mtime_ns))
     except OSError as error:
-        raise StoreError(of_system(error.filename or backup, error)) from error
+        raise StoreError(os_error_reason(error.filename or backup, error)) from error
 
 
 def _remove(

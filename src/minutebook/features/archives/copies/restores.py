@@ -17,7 +17,7 @@ from minutebook.memory.maintenance.data_directory import ON_SERVER, DataDirector
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, InvalidArchive, InvalidInput, StoreBusy, StoreError
 from minutebook.record.filters import Filter, default_organization
-from minutebook.record.reason import Reason, of_system
+from minutebook.record.reason import Reason, os_error_reason
 from minutebook.record.records import SYSTEM_ORGANIZATION, Kind, Token
 from minutebook.record.rights.grants import home_of, is_live
 from minutebook.store.disk.atomic_file import scratch_folder, sync_folder, sync_tree
@@ -100,7 +100,7 @@ class Restores:
                     (draft / DATABASE).replace(database)
             sync_folder(home)
         except OSError as error:
-            raise StoreError(of_system(error.filename or home, error)) from error
+            raise StoreError(os_error_reason(error.filename or home, error)) from error
         return Restored(digest, aside, kept, unsure)
 
     def _tokens(self) -> list[Token] | None:
@@ -189,7 +189,7 @@ def check_restorable(backup: Path, keys: Keys | None = None) -> None:
                 for finding in store.upkeep.check():
                     raise _wrong(backup, "the store in it is not whole: {finding}", finding=finding)
     except OSError as error:
-        raise StoreError(of_system(error.filename or backup, error)) from error
+        raise StoreError(os_error_reason(error.filename or backup, error)) from error
 
 
 def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:

@@ -18,7 +18,7 @@ from minutebook.memory.jobs import Job
 from minutebook.memory.maintenance.data_directory import BACKUP, make_home
 from minutebook.record.caller import Caller
 from minutebook.record.errors import InvalidInput, MinutebookError, StoreError
-from minutebook.record.reason import Reason, count_of, of_system
+from minutebook.record.reason import Reason, count_of, os_error_reason
 from minutebook.store.disk.atomic_file import replace_file, sync_folder
 from minutebook.store.disk.keys import place_of
 from minutebook.store.named_locks import NamedLocks
@@ -169,7 +169,7 @@ class ScheduledBackups:
             for _, old in _made(folder, gone)[schedule.keep :]:
                 old.unlink()
         except OSError as error:
-            reason = of_system(error.filename or folder, error)
+            reason = os_error_reason(error.filename or folder, error)
             self._note_failure(now, reason)
             raise StoreError(reason) from error
         except MinutebookError as error:

@@ -18,7 +18,7 @@ from typing import Any
 
 from minutebook.features.archives.notes import note_form
 from minutebook.record.errors import InvalidInput, StoreError
-from minutebook.record.reason import of_system
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import Memory
 from minutebook.store.disk.atomic_file import replace_file
 
@@ -89,7 +89,7 @@ class NoteFolder:
         except (FileExistsError, NotADirectoryError) as error:
             raise InvalidInput(argument, "must be a folder: {path}", path=root) from error
         except OSError as error:
-            raise StoreError(of_system(root, error)) from error
+            raise StoreError(os_error_reason(root, error)) from error
 
     def files(self) -> dict[str, str]:
         """Return the names of the notes in the folder, `/` between their parts, and their digests.
@@ -109,7 +109,7 @@ class NoteFolder:
                         relative.encode()
                         found[relative] = digest_at(path)
         except OSError as error:
-            raise StoreError(of_system(self.root, error)) from error
+            raise StoreError(os_error_reason(self.root, error)) from error
         return found
 
     def read(self, name: str) -> bytes:
@@ -203,7 +203,7 @@ class NoteFolder:
                 replace_file(place, content)
             (self._home / _PENDING).unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(of_system(place, error)) from error
+            raise StoreError(os_error_reason(place, error)) from error
 
     def _load(self) -> str:
         """Read the agreed state; of a write that was noted last, only if its file got its name."""
@@ -259,7 +259,7 @@ class NoteFolder:
         try:
             yield path
         except OSError as error:
-            raise StoreError(of_system(path, error)) from error
+            raise StoreError(os_error_reason(path, error)) from error
 
     def _path(self, name: str) -> Path:
         return self.root.joinpath(*name.split("/"))

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from minutebook.record.instants import rfc3339
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.records import Decision, Entity, Memory, Summary, Turn
 
 MARK = "minutebook"
@@ -78,7 +78,7 @@ def memory_note(
         "type": str(memory.type),
         "scope": str(memory.scope),
         "status": str(memory.status),
-        "author": by_whom(memory.author, memory.origin),
+        "author": byline(memory.author, memory.origin),
         "created": rfc3339(memory.event_time),
         "learned": rfc3339(memory.ingestion_time),
         "updated": rfc3339(memory.updated_at),
@@ -115,7 +115,7 @@ def entity_note(entity: Entity, links: Sequence[tuple[str, Target]]) -> str:
         "title": entity.name,
         "type": entity.type,
         "aliases": list(entity.aliases),
-        "author": by_whom(entity.author, entity.origin),
+        "author": byline(entity.author, entity.origin),
         "created": rfc3339(entity.created_at),
         **_concerns(entity),
     }
@@ -131,7 +131,7 @@ def decision_note(decision: Decision, links: Sequence[tuple[str, Target]]) -> st
         "target": decision.target,
         "status": str(decision.status),
         "authorship": str(decision.authorship),
-        "author": by_whom(decision.author, decision.origin),
+        "author": byline(decision.author, decision.origin),
         "created": rfc3339(decision.created_at),
         "commit": decision.commit_id,
         **_concerns(decision),

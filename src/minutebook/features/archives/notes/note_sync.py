@@ -24,7 +24,7 @@ from minutebook.memory.infrastructure import Infrastructure
 from minutebook.memory.intake import REMOVED_HERE, WRITTEN, IntakeReport, Outcome, Removals, Verdict
 from minutebook.memory.knowledge.memories import Memories
 from minutebook.record import policy
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.control_characters import is_blank
 from minutebook.record.errors import (
     Conflict,
@@ -36,7 +36,7 @@ from minutebook.record.errors import (
     StoreBusy,
 )
 from minutebook.record.filters import default_organization
-from minutebook.record.ids import id_apart
+from minutebook.record.ids import derived_id
 from minutebook.record.instants import rfc3339
 from minutebook.record.reason import count_of
 from minutebook.record.records import Kind, Memory
@@ -219,7 +219,7 @@ class _Run:
             if note.id is not None:
                 moved.setdefault(note.id, []).append((name, note))
             elif note.kind is None:
-                self._take_in(name, digest, note, id_apart(digest, self._folder.id, name))
+                self._take_in(name, digest, note, derived_id(digest, self._folder.id, name))
             elif note.kind != "conflict":
                 self._leave(name, f"it is the note of a {note.kind}, which notes do not bring in")
         for id, found in moved.items():
@@ -285,7 +285,7 @@ class _Run:
                 self._leave(name, "it is empty; delete it to forget the memory")
                 return
             found = edits(note, written)
-            caller = in_call(self._caller, reason=f"edited in {name}")
+            caller = with_call(self._caller, reason=f"edited in {name}")
             if not self._attempt(
                 name, lambda: self._memories.update(caller, memory.id, found.changes)
             ):
@@ -324,7 +324,7 @@ class _Run:
         if here is None and not self._again and self._was_removed(id):
             self._leave(name, REMOVED_HERE, Outcome.REMOVED)
             return
-        caller = in_call(self._caller, reason=f"written in {name}")
+        caller = with_call(self._caller, reason=f"written in {name}")
         if here is None and not self._attempt(
             name, lambda: self._memories.write(caller, draft_of(note, name, id))
         ):
@@ -358,7 +358,7 @@ class _Run:
                 case Deletion.KEEP:
                     self._folder.agreed[key] = replace(agreed, file="")
                 case Deletion.FORGET:
-                    caller = in_call(self._caller, reason=f"its note {agreed.path} was deleted")
+                    caller = with_call(self._caller, reason=f"its note {agreed.path} was deleted")
                     if self._attempt(
                         agreed.path, partial(self._memories.remove, caller, memory.id)
                     ):

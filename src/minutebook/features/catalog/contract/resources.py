@@ -20,7 +20,7 @@ from minutebook.memory.access.provenance import mark_of
 from minutebook.record.caller import Caller
 from minutebook.record.instants import rfc3339
 from minutebook.record.listed import LinkedMemory
-from minutebook.record.origin import Origin, by_whom
+from minutebook.record.origin import Origin, byline
 from minutebook.record.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.serve.contracts.answers import as_json
 from minutebook.serve.contracts.resources import ResourceHandlers, text_of
@@ -147,7 +147,7 @@ def _version(version: Version) -> Shape:
         "version": version.number,
         "title": version.title,
         "current_content": version.content,
-        "changed_by": by_whom(version.changed_by, version.origin),
+        "changed_by": byline(version.changed_by, version.origin),
         **_client(version.origin),
         "changed_at": rfc3339(version.changed_at),
         "request_id": version.request,

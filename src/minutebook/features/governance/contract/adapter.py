@@ -9,7 +9,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import InvalidInput
 from minutebook.record.filters import repository_of
 from minutebook.record.instants import rfc3339
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.records import Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.record.writing.drafts import Draft
 from minutebook.serve.contracts.contract import Operation
@@ -114,7 +114,7 @@ def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
         "short_id": memory.id,
         **{name: value for name, value in further.items() if value is not None},
         "importance": memory.importance,
-        "author": by_whom(memory.author, memory.origin),
+        "author": byline(memory.author, memory.origin),
         "updated_at": rfc3339(memory.updated_at),
         "version": memory.version,
         "versions": [_version(each) for each in reversed(versions)],
@@ -125,7 +125,7 @@ def _version(version: Version) -> Shape:
     shape: Shape = {
         "version": version.number,
         "content": version.content,
-        "changed_by": by_whom(version.changed_by, version.origin),
+        "changed_by": byline(version.changed_by, version.origin),
         "changed_at": rfc3339(version.changed_at),
         "request_id": version.request,
     }

@@ -15,7 +15,7 @@ from minutebook.features.governance.contract.wording import CONTEXT, CONTEXT_RUL
 from minutebook.memory.access.audit import EVERYTHING
 from minutebook.memory.access.visibility import repository_with
 from minutebook.record import policy
-from minutebook.record.caller import ANYBODY, Caller, in_call
+from minutebook.record.caller import ANYBODY, Caller, with_call
 from minutebook.record.errors import Conflict, InvalidInput, NotFound, ScopeViolation
 from minutebook.record.ids import id_of, uuid_in
 from minutebook.serve.contracts.arguments import Arguments
@@ -56,7 +56,7 @@ def admit(
     claimed = claims(arguments)
     name = claimed.get("agent_id", caller.name) if caller.name == ANYBODY else caller.name
     request = claimed.get("request_id", caller.call.request)
-    known = in_call(replace(caller, name=name), request=request)
+    known = with_call(replace(caller, name=name), request=request)
     act, subject = ACTS[tool.name], _subject(arguments)
     with app.trail.audit_errors(known, act, subject, (InvalidInput, ScopeViolation)):
         asking = _narrowed(app, known, _checked(tool, arguments))

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from minutebook.features.http.protocols.openapi_3_0 import as_3_0
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import must_be_one_of
-from minutebook.serve.contracts.answers import Answer, Failure, written
+from minutebook.serve.contracts.answers import Answer, Failure, serialized
 from minutebook.serve.contracts.contract import Contract, Tool
 
 VERSION = "3.1.0"
@@ -91,7 +91,7 @@ def exported(contract: Contract, format: str = FORMATS[0], version: str = VERSIO
 
     Raises InvalidInput if `version` is none of VERSIONS.
     """
-    return written(document(contract, version=version), format)
+    return serialized(document(contract, version=version), format)
 
 
 def status_of(contract: Contract, answer: Answer) -> int:

@@ -11,19 +11,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from minutebook.app import App
-from minutebook.ask.operation import ANY, SPOKEN, Operation
+from minutebook.ask.operation import ANY, BY_OPERATION, Operation
 from minutebook.ask.table import operations as all_operations
 from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
 from minutebook.features.http.requests.work import AT_ONCE, Work, while_connected
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.record.plain import plain
 from minutebook.record.rights.redaction import redacted_for
 from minutebook.serve.contracts.answers import Failure
 from minutebook.serve.dispatch import CallJob, Dispatcher
-from minutebook.serve.protocol.provenance import agent_of
+from minutebook.serve.protocol.provenance import client_of_header
 
 PATH = "/operations"
 
@@ -31,7 +31,7 @@ PATH = "/operations"
 class OperationWording:
     """Words errors that an operation meets, and gives their facts for the command line to word."""
 
-    name = SPOKEN
+    name = BY_OPERATION
 
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
@@ -63,15 +63,15 @@ def operations_route(
 
     async def answer(request: Request) -> Response:
         name, caller = request.path_params["name"], request.state.caller
-        origin = agent_of(request.headers.get("user-agent"))
-        caller = in_call(access.in_session(caller), origin=origin)
+        origin = client_of_header(request.headers.get("user-agent"))
+        caller = with_call(access.in_session(caller), origin=origin)
         if (operation := operations.get(name)) is None:
             return refusal(request, 404, _unserved(name))
         try:
             given = await arguments_of(request, access.limits)
             work = Work(name, caller)
             if operation.is_long:
-                caller = in_call(caller, progress=work)
+                caller = with_call(caller, progress=work)
             job = CallJob(wording, name, given, caller, _task(operation, given))
 
             async def run() -> Mapping[str, Any] | Failure:
@@ -95,7 +95,7 @@ def _task(operation: Operation[..., object], given: Mapping[str, Any]) -> Any:
     """Return the task that does an operation and gives its answer, with the notes beside it."""
 
     def done(app: App, caller: Caller) -> Mapping[str, Any]:
-        asks = in_call(caller, notes={})
+        asks = with_call(caller, notes={})
         answered = operation.answer(app, asks, given)
         return {
             "answer": answered,

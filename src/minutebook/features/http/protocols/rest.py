@@ -16,13 +16,13 @@ from minutebook.features.http.protocols import openapi
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import read_body
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.serve.contracts.answers import Answer, Failure, failed
 from minutebook.serve.contracts.contract import Contract
 from minutebook.serve.dispatch import Dispatcher, tool_job
 from minutebook.serve.limits import Limits
 from minutebook.serve.protocol.message import BadMessage, decoded
-from minutebook.serve.protocol.provenance import agent_of
+from minutebook.serve.protocol.provenance import client_of_header
 
 NOTES = "Minutebook-Notes"
 """The header with what the body of an answer has no room for: an object of facts by the note's name."""
@@ -41,8 +41,9 @@ def plain_routes(
 
     def answering(tool: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         async def answer(request: Request) -> Response:
-            caller, program = request.state.caller, agent_of(request.headers.get("user-agent"))
-            caller = in_call(access.in_session(caller), origin=program)
+            caller = request.state.caller
+            program = client_of_header(request.headers.get("user-agent"))
+            caller = with_call(access.in_session(caller), origin=program)
             try:
                 arguments = await arguments_of(request, access.limits)
                 with access.limits.calls.hold(caller.principal):

@@ -15,7 +15,7 @@ from minutebook.app import App
 from minutebook.features.http.requests.authentication import Authenticator, user_of
 from minutebook.features.http.requests.errors import refusal
 from minutebook.memory.maintenance.database import EngineControl
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import KeysUnavailable, StoreError, Unidentified
 from minutebook.serve.dispatch import OpenApp, new_session
 from minutebook.serve.limits import RESERVED_THREADS, Limits
@@ -93,7 +93,7 @@ class AccessControl:
 
     def in_session(self, caller: Caller) -> Caller:
         """Return the caller in the session of its principal, for requests that keep none."""
-        return in_call(caller, session=self._sessions[caller.principal])
+        return with_call(caller, session=self._sessions[caller.principal])
 
     async def stream(
         self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, check: Check | None = None
@@ -173,6 +173,6 @@ class AccessMiddleware:
             response = refusal(request, 429, reason, headers={"Retry-After": str(wait)})
             await response(scope, receive, send)
             return
-        request.state.caller = in_call(caller, request=request.state.id)
+        request.state.caller = with_call(caller, request=request.state.id)
         scope["user"] = user_of(caller)
         await self._app(scope, receive, send)

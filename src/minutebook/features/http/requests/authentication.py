@@ -10,7 +10,7 @@ from pydantic import AnyHttpUrl
 from starlette.routing import Route
 
 from minutebook.config import Settings
-from minutebook.feature import loaded
+from minutebook.feature import entries_of
 from minutebook.features.http.settings import HttpSettings
 from minutebook.memory.access.tokens import PREFIX, Tokens
 from minutebook.record.caller import Caller
@@ -37,7 +37,7 @@ class Authenticator:
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
         self._settings = settings
         self._open_app = open_app
-        issuers = (make(settings) for make in loaded("http.issuer"))
+        issuers = (make(settings) for make in entries_of("http.issuer"))
         self.issuer: TokenIssuer | None = next((each for each in issuers if each), None)
 
     def is_required(self) -> bool:

@@ -8,7 +8,7 @@ from minutebook.features.ledger.contract.adapter import read_id
 from minutebook.memory.access.provenance import mark_of
 from minutebook.record.caller import Caller
 from minutebook.record.instants import rfc3339
-from minutebook.record.origin import by_whom
+from minutebook.record.origin import byline
 from minutebook.record.records import Decision, Proposal
 from minutebook.serve.contracts.resources import ResourceHandlers
 
@@ -66,7 +66,7 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
         yield {
             "uri": _uri(each),
             "name": f"{target}: {title}",
-            "description": f"{each.status}, decided by {by_whom(each.author, each.origin)} "
+            "description": f"{each.status}, decided by {byline(each.author, each.origin)} "
             f"({each.authorship})",
             "mimeType": "application/json",
         }
@@ -121,7 +121,7 @@ def _common_fields(record: Decision | Proposal) -> Shape:
         "rationale": record.rationale,
         "consequences": list(record.consequences),
         "status": record.status,
-        "author": by_whom(record.author, record.origin),
+        "author": byline(record.author, record.origin),
         "created_at": rfc3339(record.created_at),
         "supersedes": list(record.supersedes),
     }

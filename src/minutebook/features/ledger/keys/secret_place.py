@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 from minutebook.record.errors import StoreError
-from minutebook.record.reason import Word, of_system
+from minutebook.record.reason import Word, os_error_reason
 from minutebook.store.disk.atomic_file import replace_file
 from minutebook.store.shared_values import SharedValues
 
@@ -44,7 +44,7 @@ class SecretFile:
         try:
             replace_file(self._path, text.encode())
         except OSError as error:
-            raise StoreError(of_system(self, error)) from error
+            raise StoreError(os_error_reason(self, error)) from error
 
 
 class SharedSecret:

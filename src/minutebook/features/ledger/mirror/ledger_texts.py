@@ -9,7 +9,7 @@ from minutebook.features.ledger.repositories import Ledgers
 from minutebook.memory.access.audit import forget_erased
 from minutebook.record import policy
 from minutebook.record.caller import Caller
-from minutebook.record.origin import answers_for
+from minutebook.record.origin import responsible_author
 from minutebook.record.records import Decision, Kind
 from minutebook.record.trust.trail import ERASE
 from minutebook.record.writing.decision_drafts import erased
@@ -54,7 +54,7 @@ class LedgerTexts:
                             continue
                         audit.check(decision)
                         policy.check_may_remove_work_of(
-                            caller, answers_for(decision.author, decision.origin)
+                            caller, responsible_author(decision.author, decision.origin)
                         )
                         forget_erased(self._store, [(organization, Kind.DECISION, id)])
                         self._store.put(erased(decision))

@@ -24,7 +24,7 @@ from minutebook.record.trust.acts import TAKE_IN
 from minutebook.record.trust.fingerprints import fingerprint
 from minutebook.record.writing.decision_drafts import (
     close_proposal,
-    fixed_differences,
+    immutable_differences,
     merge_decisions,
 )
 from minutebook.store.protocol import Store
@@ -210,7 +210,7 @@ def check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
         [
             Violation(Rule.FIXED, (earlier.id,), "its {name} is not what was recorded", name=name)
             for earlier, written in pairs
-            for name in fixed_differences(earlier, written)
+            for name in immutable_differences(earlier, written)
         ]
     )
 

@@ -14,7 +14,7 @@ from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import FORM, BadBody, read_body
 from minutebook.features.http.requests.errors import refused
 from minutebook.features.http.settings import HttpSettings
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import MinutebookError
 from minutebook.record.origin import Origin
 from minutebook.record.reason import Reason
@@ -119,7 +119,7 @@ class Host:
             reason = "This token has made too many requests; come again in {wait} s"
             raise Rejected(429, reason, {"Retry-After": str(wait)}, wait=wait)
         origin = Origin(client=CLIENT)
-        caller = in_call(caller, request=request.state.id, origin=origin, notes={})
+        caller = with_call(caller, request=request.state.id, origin=origin, notes={})
         request.state.caller = caller = self.access.in_session(caller)
         try:
             with limits.calls.hold(caller.principal):
@@ -129,7 +129,7 @@ class Host:
 
     async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
         """Run a short task with an answer that others wait for, too. Raises MinutebookError as `run` does."""
-        caller = self.access.in_session(in_call(caller, request="watch"))
+        caller = self.access.in_session(with_call(caller, request="watch"))
         return _answer(
             await self._dispatcher.run_shared(CallJob(_WORDING, "watch", {}, caller, task))
         )

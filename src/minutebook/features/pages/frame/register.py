@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from minutebook.feature import FOLDER, features, loaded
+from minutebook.feature import FOLDER, entries_of, features
 from minutebook.features.pages.frame.catalogue import Later
 from minutebook.features.pages.frame.page import (
     FindKind,
@@ -26,7 +26,7 @@ Shown = tuple[str, Mapping[str, Any]]
 @cache
 def registered() -> Sequence[Pages]:
     """Return the additions of each feature."""
-    return tuple(loaded("pages.own"))
+    return tuple(entries_of("pages.own"))
 
 
 @cache

@@ -15,7 +15,7 @@ from minutebook.features.pages.frame.wording import notes_said
 from minutebook.memory.search.doubt import RELEVANCE
 from minutebook.memory.search.recall import Selection
 from minutebook.record import policy
-from minutebook.record.caller import in_call
+from minutebook.record.caller import with_call
 from minutebook.record.errors import InvalidInput
 from minutebook.record.filters import MemoryQuery
 from minutebook.record.instants import moment_of
@@ -205,7 +205,7 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
 
 def _unasked(kind: FindKind, visit: Visit, text: str) -> tuple[str, Sequence[Any]]:
     """Return the hits of a kind beside the ranking, none where these are in doubt."""
-    own = in_call(visit.caller, notes={})
+    own = with_call(visit.caller, notes={})
     found = _beside(kind, replace(visit, caller=own), text, kind.beside)
     return (kind.template, ()) if RELEVANCE in own.call.notes else found
 

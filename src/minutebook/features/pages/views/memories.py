@@ -15,7 +15,7 @@ from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.wording import trouble_of
 from minutebook.memory.screening.secrets import KINDS
 from minutebook.memory.search.hit_notes import NO_NOTES
-from minutebook.record.caller import Caller, in_call
+from minutebook.record.caller import Caller, with_call
 from minutebook.record.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.record.listed import LinkedMemory
 from minutebook.record.reason import must_be_one_of
@@ -132,7 +132,7 @@ def with_reason(visit: Visit) -> Visit:
         raise InvalidInput(
             str(ASKS["reason"][0]), "must have at most {most:,} characters", most=LONGEST_REASON
         )
-    return replace(visit, caller=in_call(visit.caller, reason=reason))
+    return replace(visit, caller=with_call(visit.caller, reason=reason))
 
 
 def acts_on(memory: Memory) -> list[str]:

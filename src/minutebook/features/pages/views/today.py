@@ -6,7 +6,7 @@ from minutebook.ask.day import report
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import parts
-from minutebook.record.caller import anywhere
+from minutebook.record.caller import without_folder_scope
 from minutebook.record.day import DaySpan, DayTopic
 from minutebook.record.errors import InvalidInput
 
@@ -34,8 +34,8 @@ def show(visit: Visit) -> Page:
     begin = _day(visit.query.get("date", ""), today)
     span = DaySpan(begin, begin + _DAY)
     found = {each.topic: each for each in report(visit.app, visit.caller, span)}
-    page = visit.app.memories.page(anywhere(visit.caller), 1, 0)
-    is_empty = not page.total and not visit.app.sessions.all(anywhere(visit.caller))
+    page = visit.app.memories.page(without_folder_scope(visit.caller), 1, 0)
+    is_empty = not page.total and not visit.app.sessions.all(without_folder_scope(visit.caller))
     facts = {
         "day": begin,
         "is_empty": is_empty,

@@ -21,7 +21,7 @@ from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.memory.jobs import Job
 from minutebook.record import policy
-from minutebook.record.caller import Caller, anywhere, in_call
+from minutebook.record.caller import Caller, with_call, without_folder_scope
 from minutebook.record.errors import WorkSpent
 from minutebook.record.reason import count_of
 from minutebook.record.records import CLASSES, Kind, Memory, Role
@@ -232,7 +232,7 @@ class Rounds:
 
 def _by_rule(caller: Caller) -> Caller:
     """Return the caller for a rule's acts: in the owner's own process the person, who set the rule."""
-    asks = in_call(anywhere(caller), reason=RULE_REASON)
+    asks = with_call(without_folder_scope(caller), reason=RULE_REASON)
     is_owners = not caller.token and caller.role is Role.AGENT
     return replace(asks, role=Role.HUMAN) if is_owners else asks
 

@@ -11,7 +11,7 @@ from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, To
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.memory.access.visibility import Records, View
-from minutebook.record.caller import Caller, Note, anywhere
+from minutebook.record.caller import Caller, Note, without_folder_scope
 from minutebook.record.instants import rfc3339
 from minutebook.record.reason import count_of
 from minutebook.record.records import CLASSES, SYSTEM_ORGANIZATION, Record
@@ -100,7 +100,7 @@ class TidyStatus:
 
     def _waiting(self, caller: Caller) -> Counter[Topic]:
         counts = Counter[Topic]()
-        for view in self._records.seen_by(anywhere(caller)):
+        for view in self._records.seen_by(without_folder_scope(caller)):
             if view.organization != SYSTEM_ORGANIZATION:
                 for each in self._rows.everything(view.organization, State.OPEN):
                     if visible_records(self._records, view, each) is not None:
@@ -115,7 +115,7 @@ def note_status(app: App, caller: Caller) -> None:
 
 def organizations_to_tidy(store: Records, caller: Caller) -> list[str]:
     """Return the organizations whose records a caller may have examined, in whatever folder they work."""
-    names = store.seen_by(anywhere(caller)).organizations
+    names = store.seen_by(without_folder_scope(caller)).organizations
     return [name for name in names if name != SYSTEM_ORGANIZATION]
 
 

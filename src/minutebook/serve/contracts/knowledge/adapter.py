@@ -47,7 +47,7 @@ def get_memory(app: App, caller: Caller, id: str) -> Shape:
     """Show one memory."""
     memory = app.memories.read(caller, id)
     attribute(caller, [memory])
-    return _whole(app, caller, memory)
+    return _shape(app, caller, memory)
 
 
 def update_memory(
@@ -69,7 +69,7 @@ def update_memory(
     if not changes:
         return get_memory(app, caller, id)
     changed = app.memories.update(caller, id, changes)
-    return _whole(app, caller, changed) | resembling(caller, "id")
+    return _shape(app, caller, changed) | resembling(caller, "id")
 
 
 def delete_memory(app: App, caller: Caller, id: str) -> Shape:
@@ -81,7 +81,7 @@ def list_memories(app: App, caller: Caller, limit: int, offset: int) -> Shape:
     """Show a page of all memories, newest first."""
     page = app.memories.page(caller, limit, offset)
     return {
-        "memories": [_whole(app, caller, memory) for memory in page.memories],
+        "memories": [_shape(app, caller, memory) for memory in page.memories],
         "total": page.total,
         "limit": limit,
         "offset": offset,
@@ -92,7 +92,7 @@ def search(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by meaning."""
     found = app.recall.by_meaning(caller, query, limit)
     app.note_answer(caller, "search", query, ((each.memory, each.score) for each in found))
-    return _ranked(query, found, is_likelihood=True)
+    return _results(query, found, is_likelihood=True)
 
 
 def search_text(app: App, caller: Caller, query: str, limit: int) -> Shape:
@@ -104,7 +104,7 @@ def search_text(app: App, caller: Caller, query: str, limit: int) -> Shape:
         query,
         ((each.memory, strength_of_bm25(each.score)) for each in found),
     )
-    return _ranked(query, found)
+    return _results(query, found)
 
 
 def recall(
@@ -139,15 +139,15 @@ def recall(
         caller, "recall", query, ((each.record, each.hit.score) for each in ranking.results)
     )
     return {
-        "results": [_recalled(each) for each in ranking.results],
+        "results": [_recall_result(each) for each in ranking.results],
         "query": query,
         "subgraph_nodes": ranking.subgraph_nodes,
-        **_counted(ranking),
+        **_counts(ranking),
     }
 
 
-def _counted(ranking: Ranking) -> Shape:
-    """Return how many of each kind were found, memories and code also where there are none."""
+def _counts(ranking: Ranking) -> Shape:
+    """Return the counts of results by source; memories and code also if there are none."""
     usual = {
         "memories_count": ranking.count(Kind.MEMORY, Kind.RELATION),
         "code_count": ranking.count(Kind.CHUNK),
@@ -201,7 +201,7 @@ def get_valid(
 ) -> Shape:
     """Show the memories true now (or, under the later name's argument, at an instant)."""
     memories = app.memories.valid_at(caller, timestamp, user_id, limit)
-    return {"results": [_whole(app, caller, memory) for memory in memories], "count": len(memories)}
+    return {"results": [_shape(app, caller, each) for each in memories], "count": len(memories)}
 
 
 def get_valid_at(
@@ -302,8 +302,8 @@ def _weights(vector: float, bm25: float, graph: float) -> Mapping[Signal, float]
     return {Signal.VECTOR: vector, Signal.LEXICAL: bm25, Signal.GRAPH: graph}
 
 
-def _whole(app: App, caller: Caller, memory: Memory) -> Shape:
-    """Show all of a memory but its vectors, with the id in its long form."""
+def _shape(app: App, caller: Caller, memory: Memory) -> Shape:
+    """Show a memory, with its id in the long form `{"tb": …, "id": …}`."""
     shape: Shape = {
         "id": {"tb": "memories", "id": {"String": memory.id}},
         "content": memory.content,
@@ -323,7 +323,7 @@ def _whole(app: App, caller: Caller, memory: Memory) -> Shape:
     return shape | {name: value for name, value in further.items() if value is not None}
 
 
-def _ranked(query: str, found: Sequence[Found], *, is_likelihood: bool = False) -> Shape:
+def _results(query: str, found: Sequence[Found], *, is_likelihood: bool = False) -> Shape:
     results = [
         {
             "id": each.memory.id,
@@ -331,14 +331,14 @@ def _ranked(query: str, found: Sequence[Found], *, is_likelihood: bool = False) 
             "memory_type": each.memory.type,
             "score": round(each.score, 3),
             **({"relevance": round(each.score, 2)} if is_likelihood else {}),
-            **shapes.weighed(each.memory),
+            **shapes.provenance(each.memory),
         }
         for each in found
     ]
     return {"results": results, "count": len(results), "query": query}
 
 
-def _recalled(ranked: Ranked) -> Shape:
+def _recall_result(ranked: Ranked) -> Shape:
     """Show a result of `recall`, with each signal's normalised score and, of code, its place."""
     record = ranked.record
     normalised = {share.signal: share.normalised for share in ranked.hit.shares}
@@ -350,5 +350,5 @@ def _recalled(ranked: Ranked) -> Shape:
         "vector_score": round(normalised.get(Signal.VECTOR, 0.0), 3),
         "bm25_score": round(normalised.get(Signal.LEXICAL, 0.0), 3),
         "ppr_score": round(normalised.get(Signal.GRAPH, 0.0), 3),
-        **shapes.judged(ranked),
+        **shapes.hit_details(ranked),
     }

@@ -29,8 +29,8 @@ def relation(relation: Edge) -> Shape:
     }
 
 
-def weighed(record: TextRecord) -> Shape:
-    """Return the provenance by which a reader weighs a record: time, author, session, any status but active."""
+def provenance(record: TextRecord) -> Shape:
+    """Return a record's time, author, session, and status unless it is active; {} if nothing is known of them."""
     known = written(record)
     if known is None:
         return {}
@@ -42,13 +42,13 @@ def weighed(record: TextRecord) -> Shape:
 def hit(ranked: Ranked) -> Shape:
     """Show a hit without its scores."""
     source = SOURCES[ranked.record.kind]
-    return {"id": ranked.record.id, "content": ranked.text, "source": source, **judged(ranked)}
+    return {"id": ranked.record.id, "content": ranked.text, "source": source, **hit_details(ranked)}
 
 
-def judged(ranked: Ranked) -> Shape:
-    """Return the relevance of a hit, its provenance, its possible revision, the notes of features and, of code, its place."""
+def hit_details(ranked: Ranked) -> Shape:
+    """Return a hit's relevance, provenance, possible revision, notes of features and, for code, its file and lines."""
     record = ranked.record
-    shape: Shape = {"relevance": round(ranked.relevance, 2), **weighed(record)}
+    shape: Shape = {"relevance": round(ranked.relevance, 2), **provenance(record)}
     if (revised := ranked.revised_by) is not None:
         shape["revised_by"] = {"id": revised.id, "at": to_the_second(revised.at)}
     shape |= {name: note.text for name, note in ranked.notes.items()}

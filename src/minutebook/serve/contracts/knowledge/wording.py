@@ -23,7 +23,7 @@ TEXTS: dict[str, str] = json.loads(text_of(__package__, "contract.json"))["error
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Return the failure for an error: its cause, subject and remedy, for the model."""
+    """Return the failure for an error: a sentence for the model that says cause, subject and remedy."""
     return Failure(_sentence(error))
 
 
