@@ -1,7 +1,6 @@
 """The selection of records to erase, and their texts."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from minutebook.app import App
@@ -51,11 +50,6 @@ class Choice:
     query: str | None = None
     user: str | None = None
     session: str | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was chosen."""
-        return not (self.ids or self.query or self.user or self.session)
 
 
 class ErasureSelection:
@@ -143,11 +137,6 @@ def _in_a_row(query: str) -> Callable[[str], bool]:
     if not wanted.strip():
         raise InvalidInput("--query", "must hold a word")
     return lambda text: wanted in f" {' '.join(words(text))} "
-
-
-def counts_of(records: Sequence[Record]) -> dict[str, int]:
-    """Count records by kind."""
-    return dict(sorted(Counter(str(each.kind) for each in records).items()))
 
 
 def texts_of(record: Record) -> list[str]:

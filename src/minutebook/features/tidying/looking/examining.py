@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 
 from minutebook.app import App
 from minutebook.features.citations.cited import CitationVerdict
-from minutebook.features.citations.telling import shown
+from minutebook.features.citations.telling import printable
 from minutebook.features.tidying.findings import Subject, Suggestion, Topic, suggestion_id
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
@@ -216,7 +216,7 @@ class Examining:
             return None
         certainty = 0.7 if doubt.verdict is CitationVerdict.GONE else 0.4
         facts = {
-            "cited": shown(doubt.cited.written),
+            "cited": printable(doubt.cited.written),
             "verdict": str(doubt.verdict),
             "since": doubt.since,
         }
