@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from minutebook.features.audit_proof.last_texts import LastTexts
+from minutebook.features.audit_proof.last_states import LastStates
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.tidying.inbox import Inbox
@@ -91,8 +91,8 @@ def versions(world: World) -> dict[str, Record]:
 def check_sound(world: World) -> None:
     """The trail holds, and the records are as it says."""
     assert world.app.trail.verify("default") is None
-    last = LastTexts()
-    for _ in last.heard(iter(world.trail())):
+    last = LastStates()
+    for _ in last.add_each(iter(world.trail())):
         pass
     everything = Filter(organization="default", with_deleted=True)
     kinds = (
