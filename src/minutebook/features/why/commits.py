@@ -58,6 +58,7 @@ def record_of(commit: pygit2.Commit, project: Project, repository: str | None) -
     """Return a commit as the record of a project. Raises one of UNREADABLE."""
     diff = diff_of(commit)
     deltas = list(islice(diff.deltas, MOST_FILES))
+    added, removed = _added_and_removed(diff, deltas)
     return ProjectCommit(
         organization=project.organization,
         id=id_of(project, commit.id),
@@ -67,7 +68,7 @@ def record_of(commit: pygit2.Commit, project: Project, repository: str | None) -
         author=_clean(_decoded(commit.author.raw_name)),
         message=_decoded(commit.raw_message).strip().replace("\0", "")[:MOST_MESSAGE],
         files=tuple(_clean(_decoded(each.new_file.raw_path))[:MOST_PATH] for each in deltas),
-        changes=" ".join(_changed_lines(diff, deltas))[:MOST_CHANGES].replace("\0", ""),
+        changes=" ".join({**added, **removed})[:MOST_CHANGES].replace("\0", ""),
         repository=project.repository or repository,
         user=project.user,
     )
@@ -83,13 +84,6 @@ def diff_of(commit: pygit2.Commit) -> pygit2.Diff:
     if commit.parent_ids:
         return commit.tree.diff_to_tree(commit.parents[0].tree, swap=True, context_lines=0)
     return commit.tree.diff_to_tree(swap=True, context_lines=0)
-
-
-def _changed_lines(diff: pygit2.Diff, deltas: Sequence[pygit2.DiffDelta]) -> Iterator[str]:
-    """Yield the lines of code that a commit added, then those that it removed, each once, without those of tests."""
-    added, removed = _added_and_removed(diff, deltas)
-    yield from added
-    yield from (line for line in removed if line not in added)
 
 
 def _added_and_removed(
