@@ -141,7 +141,7 @@ BESIDE = {
     "Backups.make",
     "Confirmations.confirm",
     "Confirmations.take_back",
-    "doctor.mend",
+    "doctor.repair",
     "Erasing.erase",
     "Erasing.resume",
     "Erasing.scrub",
