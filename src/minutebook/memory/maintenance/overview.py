@@ -107,7 +107,10 @@ class Overview:
             relations, entities, left_in_place = self._remove_graph(caller, view, audit)
             memories, others = 0, others + left_in_place
             for memory in view.where(with_deleted=True).find(Memory):
-                if memory.locked_by is not None or self._supersession.holder(memory) is not None:
+                if (
+                    memory.locked_by is not None
+                    or self._supersession.locked_predecessor(memory) is not None
+                ):
                     locked += 1
                 elif not audit.may(memory) or self._survives(caller, rules, memory):
                     others += 1
@@ -119,7 +122,7 @@ class Overview:
         return Reset(Counter(deleted), locked, others)
 
     def _survives(self, caller: Caller, rules: Policy, memory: Memory) -> bool:
-        return policy.survives_reset(caller, rules, memory) or not self._supersession.may_leave(
+        return policy.survives_reset(caller, rules, memory) or not self._supersession.may_remove(
             caller, memory
         )
 

@@ -38,7 +38,7 @@ def id_named(text: str) -> str:
 
 def id_meant(app: "App", caller: Caller, text: str) -> str:
     """Return the id of the memory that a caller names by a text. Raises NotFound if it is no form of an id."""
-    return app.memories.id_meant(caller, id_named(text))
+    return app.memories.resolved_id(caller, id_named(text))
 
 
 def whole(memory: Memory) -> Shape:
