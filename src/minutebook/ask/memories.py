@@ -352,11 +352,7 @@ def move_memories(
 
 @operation("knowledge", writes=True)
 def invalidate(
-    app: "App",
-    caller: Caller,
-    id: str,
-    reason: str | None = None,
-    superseded_by: str | None = None,
+    app: "App", caller: Caller, id: str, reason: str | None = None, superseded_by: str | None = None
 ) -> Memory:
     """End a memory now."""
     return as_seen(app, caller, app.memories.invalidate(caller, id, reason, superseded_by))

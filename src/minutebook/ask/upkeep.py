@@ -1,5 +1,6 @@
 """Operations on the store as a whole: its state, its counts."""
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -46,9 +47,6 @@ class StoreState:
 @operation()
 def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
     """Return the state of the store, with the counts of some kinds of records."""
-    of_features: dict[str, object] = {}
-    for lines_of in entries_of("status"):
-        of_features |= lines_of(app, caller)
     placement, embedding = app.database.placement(), app.embedding
     to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)
     return StoreState(
@@ -69,7 +67,7 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
         to_analyse=app.database.to_analyse(),
         size=app.database.size(),
         token_states=dict(app.overview.token_states(caller)),
-        of_features=of_features,
+        of_features=dict(ChainMap(*[each(app, caller) for each in entries_of("status")][::-1])),
     )
 
 

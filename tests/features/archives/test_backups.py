@@ -16,7 +16,7 @@ from minutebook.config import settings_with
 from minutebook.config.places import data_directory
 from minutebook.features.archives.copies.backups import BackedUp, Backups
 from minutebook.features.archives.copies.restores import Restores
-from minutebook.features.audit_proof.audit_proof import TrailProving, proof_of
+from minutebook.features.audit_proof.audit_proof import TrailProving, prove_trail
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.record.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
@@ -161,7 +161,7 @@ def test_a_backup_during_heavy_writing_holds_all_that_was_acknowledged_before(
         assert kept.issuperset(ids)
         created = {each.subject for each in other.trail() if each.act == "created" and each.after}
         assert kept == created
-        assert proof_of(other.store, "default").is_sound
+        assert prove_trail(other.store, "default").is_sound
         assert other.app.infrastructure.store.upkeep.check() == []
 
 

@@ -163,7 +163,8 @@ class DecisionSearch:
         active = [each for each in found if each.status is DecisionStatus.ACTIVE]
         if cls is Decision and len(active) < LEAST_ACTIVE:
             only_active = view.narrowed(status=DecisionStatus.ACTIVE)
-            found += self._gather(only_active, cls, asked, total)
+            if only_active.count(cls) < view.count(cls):
+                found += self._gather(only_active, cls, asked, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
                 self._credit_successors(view, record, total)

@@ -1,4 +1,4 @@
-"""Records on their way from one database into another, of whatever engine."""
+"""Read and write records that are moved from one database into another, of any engine."""
 
 from collections.abc import Collection, Sequence
 from itertools import islice
@@ -20,8 +20,8 @@ _BATCH = 500
 class Transfer:
     """A transfer of records out of a database, or into it from another.
 
-    A database into which records are being moved stores the identity of the source, and the source's sequence up to which
-    each organization was moved. Nobody else can open it until the move has ended.
+    The target's database notes the source, and how far each organization has come; until the move has
+    ended nobody else can open it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -39,7 +39,8 @@ class Transfer:
     def begin(self, source: str) -> None:
         """Begin or continue a move of the records of another database, named by its identity, to here.
 
-        Raises StoreError if records of no move are here, or were written here since an earlier move ended.
+        It may have been noted before. Raises StoreError if records of another origin are here, or were
+        written here after an earlier move had ended.
         """
         with self._database.writing_shared() as connection:
             move, written = move_of(connection), _written(connection)
@@ -69,7 +70,7 @@ class Transfer:
         gone: Sequence[RemovedRecord],
         up_to: int,
     ) -> None:
-        """Write and remove records of an organization in one transaction, and store the source's sequence `up_to` which they are."""
+        """Keep and remove records of an organization, and note that its changes are here `up_to` one, in one transaction."""
         spaces = {each.embedding.space for each in carried if each.embedding is not None}
         with (
             self._database.transaction(organization),
@@ -85,9 +86,9 @@ class Transfer:
             note_received(connection, number, up_to)
 
     def copy_side_tables(self, organizations: Sequence[str], source: Database) -> None:
-        """Replace the rows of side tables and the uses of tokens by those of another database.
+        """Replace the side tables of organizations, and the times of tokens' last uses, by those of another database.
 
-        They are copied whole each time, because their removals are not in the change feed.
+        They are copied anew each time, since their rows are removed without a change in the feed.
         """
         for table in all_tables():
             if table.is_by_organization:
@@ -97,7 +98,7 @@ class Transfer:
             TokenUses(self._database).note(token, at)
 
     def end(self) -> None:
-        """End the move, so that the database may be opened; store each organization's sequence, which shows later writes."""
+        """Note that all is here, so that the database can be opened, and each organization's sequence, which shows later writes."""
         with self._database.writing_shared() as connection:
             table, key = connection.feeds
             connection.run(
@@ -132,7 +133,7 @@ class Transfer:
 
 
 def note_received(connection: Connection, number: int, up_to: int) -> None:
-    """Store the source's sequence up to which an organization's changes were moved."""
+    """Note the sequence of the source up to which an organization's changes are here."""
     connection.run(
         "INSERT INTO migrated VALUES (?, ?, NULL) ON CONFLICT (organization)"
         " DO UPDATE SET source_sequence = EXCLUDED.source_sequence, sequence = NULL",

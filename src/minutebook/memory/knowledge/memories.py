@@ -86,13 +86,12 @@ class Memories:
         not ready in time, Conflict if the id is taken.
         """
         draft = self._with_usable_id(caller, self._writer.screened(caller, draft))
-        may_be_retry = bool(caller.token) and draft.id is None
-        if may_be_retry and (kept := self._stored_just_now(caller, draft)) is not None:
+        if caller.token and draft.id is None and (kept := self._retried(caller, draft)) is not None:
             caller.call.notes["kept"] = Note({"id": kept.id}, Reason("You kept this just now."))
             return kept
         return self._with_notes(caller, self._create(caller, draft, self._writer.embed_for(caller)))
 
-    def _stored_just_now(self, caller: Caller, draft: Draft) -> Memory | None:
+    def _retried(self, caller: Caller, draft: Draft) -> Memory | None:
         """Return a memory that the caller stored within RETRY_WINDOW and that has every value of a draft, or None."""
         names = {each.name for each in fields(draft)} - {"initial"}
         given = {name: value for name in names if (value := getattr(draft, name)) is not None}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from minutebook.memory.access.visibility import Clock, Records, Seen, View
 from minutebook.memory.embeddings import Embeddings
@@ -73,10 +74,8 @@ class SimilarMemories:
         near = None if view is None else self._neighbourhood(view, memory)
         if near is None:
             return
-        alike = {
-            each.memory.id: each
-            for each in list(_alike(near, MIN_LIKENESS, MIN_COSINE))[:MOST_NOTED]
-        }
+        noted = islice(_alike(near, MIN_LIKENESS, MIN_COSINE), MOST_NOTED)
+        alike = {each.memory.id: each for each in noted}
         revised = self._revised(near)
         found = {each.id: each for each in (*revised, *(each.memory for each in alike.values()))}
         if not found:

@@ -219,7 +219,7 @@ class FilteredSearch:
                 break
             look *= 4
         found.lexical = self._signals.matches(Memory, view, asked.parsed, room) if room else {}
-        found.with_every_word = self._signals.holding_all(Memory, view, asked.parsed, found.lexical)
+        self._signals.compare_words(Memory, view, asked.parsed, found)
         others = copy(found)
         self._signals.complete(Memory, view, asked, found)
         found.add(others.among(others.keys() - found.keys()))

@@ -329,9 +329,7 @@ class Retriever:
         if asked.embedding is not None:
             also = [id for _, id in found.lexical]
             found.vector = self._embeddings.nearest(of, view, asked.embedding, limit, also)
-        else:
-            found.covered = self._covered(of, view, asked.parsed, found.lexical)
-        found.with_every_word = self.holding_all(of, view, asked.parsed, found.lexical)
+        self.compare_words(of, view, asked.parsed, found)
         return found
 
     def matches(self, of: type[TextRecord], view: View, query: TextQuery, limit: int) -> Scores:
@@ -370,15 +368,6 @@ class Retriever:
         )
         return across == len(nearest)
 
-    def holding_all(
-        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
-    ) -> set[Key]:
-        """Return those of the best by words that hold every word and phrase of a question of few words."""
-        if len(query.words) > FEW_WORDS:
-            return set()
-        best, holding = self._holding(of, view, query, lexical)
-        return set(best).intersection(*holding)
-
     def count(self, of: type[TextRecord], views: Iterable[View]) -> int:
         """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""
         return sum(view.where(valid_at=None).count(of) for view in views)
@@ -409,27 +398,25 @@ class Retriever:
         self._add_cosines(of, view, asked.embedding, found.vector, found.keys())
         self.compare(of, view, asked.embedding, found, asked.rivals)
 
-    def _covered(
-        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
-    ) -> Scores:
-        """Return the part of a question that those hold that words found; of the best it is measured.
+    def compare_words(
+        self, of: type[TextRecord], view: View, query: TextQuery, found: Signals
+    ) -> None:
+        """Add which of the best by words hold every word of a question of few; without a model, which part each holds.
 
-        The others are taken to hold as little as any of these.
+        Of the best that part is measured. The others are taken to hold as little as any of these.
         """
-        best, holding = self._holding(of, view, query, lexical)
-        measured = coverage(best, holding, len(query.phrases))
-        return dict.fromkeys(lexical, min(measured.values(), default=0.0)) | dict(measured)
-
-    def _holding(
-        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
-    ) -> tuple[list[Key], list[set[Key]]]:
-        """Return the best by words, and for each word of the question which of these hold it."""
-        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
-        if not best:
-            return best, []
+        is_short = len(query.words) <= FEW_WORDS
+        best = nsmallest(COMPARED, found.lexical, key=lambda key: (-found.lexical[key], key))
+        if not best or not (is_short or found.vector is None):
+            return
         here = view.where(ids=frozenset(id for _, id in best))
         held = here.holding_words(of, query.words)
-        return best, [{(view.organization, id) for id in ids} for ids in held]
+        holding = [{(view.organization, id) for id in ids} for ids in held]
+        if is_short:
+            found.with_every_word = set(best).intersection(*holding)
+        if found.vector is None:
+            measured = coverage(best, holding, len(query.phrases))
+            found.covered = dict.fromkeys(found.lexical, min(measured.values())) | dict(measured)
 
     def compare(
         self,

@@ -22,7 +22,10 @@ _ANSWER = b'{"jsonrpc":"2.0","id":'
 """The beginning of a line of our server that is an answer or a request."""
 
 _RESUMED = "minutebook-resumed"
-"""The id of the requests that the proxy sends to a new server itself; their answers are not for the client."""
+"""How the id of a request begins that the proxy sends to a new server itself, and which the URI of a subscription ends.
+
+The answer is not for the client; that to a subscription tells it to read the resource anew, which nobody watched meanwhile.
+"""
 
 _CHUNK = 1 << 16
 
@@ -137,18 +140,24 @@ class ProxyConversation:
             return request
         return None
 
-    def note_server_line(self, line: bytes) -> bool:
-        """Forget the request that a line of the server answers; tell whether the line is for the client."""
+    def note_server_line(self, line: bytes) -> bytes:
+        """Forget the request that a line of the server answers; return the line for the client, empty if there is none."""
         if not line.startswith(_ANSWER):
-            return True
+            return line
         try:
             text = line.decode()
             id, end = json.JSONDecoder().raw_decode(text, len(_ANSWER))
         except ValueError:
-            return True
+            return line
         if not text.startswith(',"method"', end):
             self.requests.pop(_key(id), None)
-        return bool(id != _RESUMED)
+        if not str(id).startswith(_RESUMED):
+            return line
+        uri = str(id).removeprefix(_RESUMED)
+        if not uri or not text.startswith(',"result"', end):
+            return b""
+        news = {"method": "notifications/resources/updated", "params": {"uri": uri}}
+        return json.dumps({"jsonrpc": "2.0", **news}).encode() + b"\n"
 
     def opening_lines(self) -> Iterator[bytes]:
         """Yield the lines that bring a new server to the state of the last one."""
@@ -157,9 +166,9 @@ class ProxyConversation:
         ):
             return
         yield _with_own_id(self._initialize)
-        for line in self._lasting.values():
-            message = json.loads(line)
-            yield _with_own_id(message) if "id" in message else line
+        for name, line in self._lasting.items():
+            message, uri = json.loads(line), name.partition("resources ")[2]
+            yield _with_own_id(message, uri) if "id" in message else line
 
     def unanswered(self, read_only: frozenset[str]) -> tuple[list[_Request], list[bytes]]:
         """Return the requests to repeat to a new server, and an error line for each other request.
@@ -217,9 +226,8 @@ class Proxy:
             while link is not None:
                 for line in link.lines():
                     with self._changed:
-                        is_for_client = self._conversation.note_server_line(line)
-                    if is_for_client:
-                        self._write(line)
+                        for_client = self._conversation.note_server_line(line)
+                    self._write(for_client)
                 link.connection.close()
                 if not self._await_need():
                     return self._close()
@@ -372,8 +380,8 @@ def _key(id: object) -> object:
     return (type(id), id) if isinstance(id, str | int) else None
 
 
-def _with_own_id(message: dict[str, object]) -> bytes:
-    return json.dumps({**message, "id": _RESUMED}).encode() + b"\n"
+def _with_own_id(message: dict[str, object], uri: str = "") -> bytes:
+    return json.dumps({**message, "id": f"{_RESUMED}{uri}"}).encode() + b"\n"
 
 
 def _unknown_outcome(request: _Request) -> bytes:
