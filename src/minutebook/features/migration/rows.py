@@ -142,7 +142,7 @@ def _check_may_receive(
 ) -> None:
     """Raise StoreError unless a store may take the records of another.
 
-    `noted` is the source of which records were moved here before, and whether that move ended;
+    `noted` is the source of the records that were moved here before, and whether that move ended;
     `written` are the organizations that hold what no move has brought.
     """
     if noted is None:

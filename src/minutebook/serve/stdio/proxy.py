@@ -22,9 +22,10 @@ _ANSWER = b'{"jsonrpc":"2.0","id":'
 """The beginning of a line of our server that is an answer or a request."""
 
 _RESUMED = "minutebook-resumed"
-"""How the id of a request begins that the proxy sends to a new server itself, and which the URI of a subscription ends.
+"""The beginning of the ids of the requests that the proxy itself sends to a new server.
 
-The answer is not for the client; that to a subscription tells it to read the resource anew, which nobody watched meanwhile.
+The client does not get the answers. The id of a subscription ends with its URI: when it is answered, the client is told to
+read the resource again, which was not watched meanwhile.
 """
 
 _CHUNK = 1 << 16
