@@ -68,7 +68,7 @@ def of_repository(clone: Path, reports: Sequence[Report]) -> tuple[Counter[str],
         caller, search = app.settings.caller(), app.get(CommitSearch)
         for report in reports:
             hits = [getattr(each, "sha", "") for each in recalled(app, report["question"])]
-            touched = search.among(caller, report["question"], str(clone), report["file"])
+            touched = search.about_file(caller, report["question"], str(clone), report["file"])
             told = told_of_line(clone, report)
             places = [_place(each, report["sha"]) for each in (hits, touched, told)]
             for name, place in zip(("recall", "report", "line"), places, strict=True):

@@ -151,7 +151,7 @@ def _first_query(home: Path) -> None:
 def _with_vectors(app: App, library: Path) -> list[float]:
     """Change one file some times and index it with its vectors; milliseconds of each."""
     caller = settings_with().caller()
-    (project,) = app.get(Projects).all(caller)
+    (project,) = app.get(Projects).indexed(caller)
     app.infrastructure.store.put(replace(project, path=str(library)))
     index = partial(app.get(Projects).index, caller, str(library), None)
     index()

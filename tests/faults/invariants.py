@@ -15,7 +15,7 @@ from typing import Any
 from minutebook.app import App, open_app
 from minutebook.config import Settings, settings_with
 from minutebook.config.places import data_directory
-from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.audit_proof import prove_trail
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.repositories import Ledgers
@@ -113,7 +113,7 @@ def of_app(app: App, said: Acknowledged) -> list[str]:
     return [
         *(each.finding for each in app.doctor.examine()),
         *_lost_or_twice(app, said),
-        *unproven(proof_of(store, name) for name in organizations),
+        *unproven(prove_trail(store, name) for name in organizations),
         *(line for name in organizations for line in _against_trail(app, name)),
         *(line for name in organizations for line in _of_ledger(app, name)),
     ]

@@ -355,7 +355,7 @@ def tidy(w: Walk) -> None:
     """Look for disorder, and settle some of what is found."""
     app = w.world.app
     app.get(Rounds).run(w.caller)
-    for waiting in app.get(Inbox).listing(w.caller, 5).waiting:
+    for waiting in app.get(Inbox).listing(w.caller, 5).suggestions:
         settle = w.chance.choice((app.get(Inbox).apply, app.get(Inbox).refuse))
         with suppress(MinutebookError):
             settle(w.caller, waiting.name)

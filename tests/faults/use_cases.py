@@ -227,7 +227,7 @@ WRITES: dict[str, UseCase] = {
 
 def _first_name(app: App) -> str:
     """Return the name of what waits first of what was suggested."""
-    return app.get(Inbox).listing(OWNER, 1).waiting[0].name
+    return app.get(Inbox).listing(OWNER, 1).suggestions[0].name
 
 
 def _erase(app: App, id: str) -> object:
@@ -272,7 +272,7 @@ READS: dict[str, UseCase] = {
         a.sessions.all(OWNER),
         a.sessions.page(OWNER, g.given.session, 10, 0),
     ),
-    "projects.all": lambda a, g: a.get(Projects).all(OWNER),
+    "projects.all": lambda a, g: a.get(Projects).indexed(OWNER),
     "tokens.list": lambda a, g: a.tokens.list(OWNER),
     "trail.entries": lambda a, g: a.trail.entries(OWNER),
     "proving.prove": lambda a, g: a.get(TrailProving).prove(OWNER),

@@ -185,7 +185,7 @@ def tidy(home: str, name: str) -> None:
     del name
     app = open_app(settings_at(home, embedder="none"))
     app.get(Rounds).run(PERSON)
-    for number, each in enumerate(app.get(Inbox).listing(PERSON, 99).waiting):
+    for number, each in enumerate(app.get(Inbox).listing(PERSON, 99).suggestions):
         app.get(Inbox).apply(PERSON, each.name)
         if number % 2:
             app.get(Inbox).undo(PERSON, each.name)

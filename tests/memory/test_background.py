@@ -95,7 +95,7 @@ def test_what_is_to_be_tidied_is_looked_for_by_schedule(opener: Opener, tmp_path
         world.remember(text)
     with at_work(world, ready(), tmp_path / "locks"):
         rows = TidyRows(world.app.infrastructure.store.database)
-        wait_until(lambda: len(rows.find("default", State.OPEN, 9)) == 1)
+        wait_until(lambda: len(list(rows.everything("default", State.OPEN))) == 1)
 
 
 def test_a_failure_that_comes_again_after_a_success_is_told_again(

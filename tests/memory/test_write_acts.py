@@ -211,7 +211,7 @@ READS = {
         "to_embed",
         "token_states",
     },
-    "Projects": {"all", "known", "progress", "read"},
+    "Projects": {"indexed", "known", "progress", "read"},
     "Proposals": {"pending"},
     "SecretScan": {"counts", "scan"},
     "sessions": {"all", "connections", "overview", "page", "turn_of", "turns", "within"},
@@ -223,7 +223,7 @@ READS = {
 """What only reads."""
 
 
-HELPERS = {"mentions", "supersession", "writer", "DecisionWriter", "Changing"}
+HELPERS = {"mentions", "supersession", "writer", "DecisionWriter", "SuggestedChanges"}
 """Services that act inside the transactions of others."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.audit_proof.audit_proof import TrailProving
-from minutebook.features.audit_proof.last_texts import MISSING
+from minutebook.features.audit_proof.last_states import MISSING
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.ledger.repositories import Ledgers

@@ -16,13 +16,13 @@ from minutebook.config import settings_with
 from minutebook.config.places import data_directory
 from minutebook.features.archives.copies.backups import BackedUp, Backups
 from minutebook.features.archives.copies.restores import Restores
-from minutebook.features.audit_proof.audit_proof import TrailProving, proof_of
+from minutebook.features.audit_proof.audit_proof import TrailProving, prove_trail
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.record.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
 from minutebook.record.records import Memory, Role
 from minutebook.record.rights.grants import Grant
-from minutebook.store.disk.atomic_file import noted_in, scratch_folder
+from minutebook.store.disk.atomic_file import noting_parts, scratch_folder
 from tests.features.archives.test_archives_processes import small
 from tests.features.ledger.decided import PERSON, decisions_in, draft
 from tests.features.ledger.test_decisions_together import check_agreed, decider, start
@@ -161,7 +161,7 @@ def test_a_backup_during_heavy_writing_holds_all_that_was_acknowledged_before(
         assert kept.issuperset(ids)
         created = {each.subject for each in other.trail() if each.act == "created" and each.after}
         assert kept == created
-        assert proof_of(other.store, "default").is_sound
+        assert prove_trail(other.store, "default").is_sound
         assert other.app.infrastructure.store.upkeep.check() == []
 
 
@@ -304,7 +304,7 @@ def test_a_backup_under_way_is_left_alone(opener: Opener, tmp_path: Path) -> Non
     home, folder = tmp_path / "home", tmp_path / "one"
     folder.mkdir()
     opener(name="home").remember("tea at five")
-    with noted_in(home, folder / "all.tar"), scratch_folder(folder / "all.tar") as work:
+    with noting_parts(home, folder / "all.tar"), scratch_folder(folder / "all.tar") as work:
         (work / "minutebook.db").touch()
         run_in("doctor", "--home", str(home)).wait(60)
         run_in("backup", str(folder / "other.tar"), "--home", str(home)).wait(60)

@@ -8,13 +8,13 @@ import pytest
 
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.archives import Archives
-from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.features.audit_proof.last_texts import (
+from minutebook.features.audit_proof.audit_proof import prove_trail
+from minutebook.features.audit_proof.last_states import (
     BACK,
     CHANGED,
     MISSING,
     NO_ENTRY,
-    fields_differ,
+    fields_differ_reason,
 )
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.importers.source_imports import SourceImports
@@ -51,12 +51,12 @@ def written(store: Tended, *texts: str) -> list[Memory]:
 
 
 def found(store: Tended) -> list[tuple[str, str]]:
-    return [(each.id, each.reason) for each in proof_of(store, "acme").differences]
+    return [(each.id, each.reason) for each in prove_trail(store, "acme").differences]
 
 
 def test_records_that_the_trail_speaks_of_agree_with_it(store: Tended) -> None:
     written(store, "tea", "rye")
-    proof = proof_of(store, "acme")
+    proof = prove_trail(store, "acme")
     assert proof.is_sound
     assert proof.head is not None
     assert proof.head.number == 2
@@ -70,7 +70,7 @@ def test_a_text_that_was_changed_put_in_or_taken_out_is_named(store: Tended) -> 
     store.put(replace(oat, importance=0.9))
     assert found(store) == [
         ("m0", CHANGED),
-        ("m2", fields_differ(("importance",))),
+        ("m2", fields_differ_reason(("importance",))),
         ("new", NO_ENTRY),
         ("m1", MISSING),
     ]
@@ -88,7 +88,7 @@ def test_a_proof_in_parts_finds_what_a_whole_one_does(store: Tended, most_held: 
     link = edge(Link, "m1", "m2")
     store.put(link)
     store.delete(Memory, "acme", "m5")
-    whole, parts = proof_of(store, "acme"), proof_of(store, "acme", most_held=most_held)
+    whole, parts = prove_trail(store, "acme"), prove_trail(store, "acme", most_held=most_held)
     assert {each.id for each in whole.differences} == {"m1", "m7", "m5", link.id}
     assert sorted(map(repr, parts.differences)) == sorted(map(repr, whole.differences))
     assert parts.erased == whole.erased
@@ -128,7 +128,7 @@ def test_an_erased_memory_is_told_as_erased(
         audit.check(tea)
         audit.changes(*digests)
         store.delete(Memory, "acme", "m0")
-    proof = proof_of(store, "acme")
+    proof = prove_trail(store, "acme")
     assert proof.is_sound
     assert [(each.id, each.at) for each in proof.erased] == [("m0", NOON)]
 
@@ -148,13 +148,13 @@ def test_a_trail_that_breaks_says_nothing_of_the_records(store: Tended) -> None:
     written(store, "tea", "rye")
     store.put(memory("new", "wine"))
     store.delete(Head, "acme", "head")
-    proof = proof_of(store, "acme")
+    proof = prove_trail(store, "acme")
     assert proof.broken is not None
     assert proof.differences == ()
 
 
 def proof(world: World, organization: str = "default") -> Proof:
-    return proof_of(world.store, organization)
+    return prove_trail(world.store, organization)
 
 
 def test_every_way_to_write_a_memory_leaves_its_digest(world: World) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.audit_proof import prove_trail
 from minutebook.features.audit_proof.trail_proof import NOT_PROVED
 from minutebook.features.citations.rows import CitationRows
 from minutebook.features.recall_log.rows import RecallRows
@@ -106,7 +106,9 @@ class Filled:
         """Tell whether `audit verify` or `doctor` finds anything."""
         try:
             names = self.store.organizations()
-            proofs = [proof_of(self.store, name) for name in {*names, "acme", SYSTEM_ORGANIZATION}]
+            proofs = [
+                prove_trail(self.store, name) for name in {*names, "acme", SYSTEM_ORGANIZATION}
+            ]
             return not all(each.is_sound for each in proofs) or bool(self.engine.faults(self.store))
         except StoreError:
             return True

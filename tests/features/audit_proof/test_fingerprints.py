@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.features.audit_proof.audit_proof import proof_of
-from minutebook.features.audit_proof.last_texts import (
+from minutebook.features.audit_proof.audit_proof import prove_trail
+from minutebook.features.audit_proof.last_states import (
     BACK,
     CHANGED,
     MISSING,
-    fields_differ,
-    link_missing,
-    passed_on,
+    changed_before_reason,
+    fields_differ_reason,
+    link_missing_reason,
 )
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.decisions import DecisionActs
@@ -169,15 +169,15 @@ def test_a_field_that_was_changed_past_the_store_is_named(
     record, database = SAMPLES[of], engine_named(engine)
     with database.fresh(tmp_path / "store") as store:
         kept(store, record)
-        assert proof_of(store, "acme").is_sound
+        assert prove_trail(store, "acme").is_sound
         table = table_of(of).name
         rows = database.execute(tmp_path / "store", f'SELECT "{name}" FROM {table}')
         other = value_for(table, name, rows[0][0])
         database.execute(tmp_path / "store", f'UPDATE {table} SET "{name}" = ?', other)
-        ((id, reason),) = reasons(proof_of(store, "acme"))
+        ((id, reason),) = reasons(prove_trail(store, "acme"))
     assert id == record.id
-    text = CHANGED if isinstance(record, TextRecord) else fields_differ(())
-    assert reason == (text if name in OF_TEXT[of] else fields_differ((name,)))
+    text = CHANGED if isinstance(record, TextRecord) else fields_differ_reason(())
+    assert reason == (text if name in OF_TEXT[of] else fields_differ_reason((name,)))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
@@ -191,9 +191,9 @@ def test_a_record_that_was_taken_out_of_the_file_is_named(store: Tended, of: typ
     record = SAMPLES[of]
     kept(store, record)
     store.delete(of, record.organization, record.id)
-    ((id, reason),) = reasons(proof_of(store, "acme"))
+    ((id, reason),) = reasons(prove_trail(store, "acme"))
     assert id == id_in_trail(of.kind, record.id)
-    assert reason == (link_missing(1) if of is Link else MISSING)
+    assert reason == (link_missing_reason(1) if of is Link else MISSING)
 
 
 @pytest.mark.parametrize("of", [of for of in FINGERPRINTED if of is not Memory])
@@ -204,9 +204,9 @@ def test_a_record_that_an_act_removed_and_somebody_put_back_is_named(
     kept(store, record)
     with acting(store, "remove", record):
         store.delete(of, record.organization, record.id)
-    assert proof_of(store, "acme").is_sound
+    assert prove_trail(store, "acme").is_sound
     store.put(record)
-    assert reasons(proof_of(store, "acme")) == [(record.id, BACK)]
+    assert reasons(prove_trail(store, "acme")) == [(record.id, BACK)]
 
 
 def test_a_change_past_the_trail_that_an_act_took_over_is_still_named(world: World) -> None:
@@ -214,7 +214,7 @@ def test_a_change_past_the_trail_that_an_act_took_over_is_still_named(world: Wor
     world.app.status.deprecate(world.caller, id, "cold")
     world.store.put(replace(world.memory(id), status=Status.ACTIVE, reason=None))
     world.app.memories.update(world.caller, id, {"content": "tea at six"})
-    ((named, reason),) = reasons(proof_of(world.store, "default"))
+    ((named, reason),) = reasons(prove_trail(world.store, "default"))
     assert named == id
     assert "before entry 3" in reason
 
@@ -228,11 +228,11 @@ def test_a_token_that_somebody_changed_is_named_by_the_trail_of_whom_it_was_for(
     world.store.put(replace(moved, bound_organization="globex"))
     world.store.put(replace(raised, role=Role.ADMIN))
     tokens.revoke(owner, raised.id)
-    assert dict(reasons(proof_of(world.store, "acme"))) == {
-        moved.id: fields_differ(("bound_organization",)),
-        raised.id: passed_on(3),
+    assert dict(reasons(prove_trail(world.store, "acme"))) == {
+        moved.id: fields_differ_reason(("bound_organization",)),
+        raised.id: changed_before_reason(3),
     }
-    assert proof_of(world.store, SYSTEM_ORGANIZATION).is_sound
+    assert prove_trail(world.store, SYSTEM_ORGANIZATION).is_sound
 
 
 def test_entries_do_not_hold_what_somebody_wrote_as_the_type_of_a_link(world: World) -> None:
@@ -244,16 +244,20 @@ def test_entries_do_not_hold_what_somebody_wrote_as_the_type_of_a_link(world: Wo
     assert id_in_trail(Kind.LINK, link.id) in kept
     assert "owes" not in kept
     world.store.put(replace(link, weight=0.5))
-    assert reasons(proof_of(world.store, "default")) == [(link.id, fields_differ(("weight",)))]
+    assert reasons(prove_trail(world.store, "default")) == [
+        (link.id, fields_differ_reason(("weight",)))
+    ]
 
 
 def test_a_decision_that_was_changed_after_a_rebuild_of_its_ledger_is_named(world: World) -> None:
     made = world.app.get(DecisionActs).record(PERSON, draft())
     world.app.get(Rebuilds).rebuild(PERSON)
-    proof = proof_of(world.store, "default")
+    proof = prove_trail(world.store, "default")
     assert proof.is_sound
     world.store.put(replace(made, author="forged"))
-    assert reasons(proof_of(world.store, "default")) == [(made.id, fields_differ(("author",)))]
+    assert reasons(prove_trail(world.store, "default")) == [
+        (made.id, fields_differ_reason(("author",)))
+    ]
 
 
 def test_an_act_on_many_records_has_the_fingerprint_of_each(store: Tended) -> None:
@@ -264,11 +268,11 @@ def test_an_act_on_many_records_has_the_fingerprint_of_each(store: Tended) -> No
         for number in range(1203):
             store.put(replace(record, id=f"e{number:04}"))
     assert store.count(Entry, _everything(record)) == 3
-    proof = proof_of(store, record.organization)
+    proof = prove_trail(store, record.organization)
     assert proof.is_sound
     store.put(replace(record, id="e1100", description="forged"))
-    assert reasons(proof_of(store, record.organization)) == [
-        ("e1100", fields_differ(("description",)))
+    assert reasons(prove_trail(store, record.organization)) == [
+        ("e1100", fields_differ_reason(("description",)))
     ]
 
 
@@ -308,5 +312,5 @@ def test_every_act_that_writes_leaves_the_trail_in_order(tmp_path: Path) -> None
                 population.world.clock.turn()
                 act(app, BEARER, given)
         for name in app.infrastructure.store.organizations():
-            proof = proof_of(app.infrastructure.store, name)
+            proof = prove_trail(app.infrastructure.store, name)
             assert proof.is_sound, (proof.broken, proof.differences)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.audit_proof import prove_trail
 from minutebook.features.audit_proof.signing import HeadSigning, head_signing
-from minutebook.features.audit_proof.trail_key import make_key, private_key, public_text
+from minutebook.features.audit_proof.trail_key import make_key, private_key, public_half
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.memory.access.audit import Trail
 from minutebook.record.caller import Caller
@@ -46,7 +46,7 @@ class Signer:
         return [each.organization for each in self.signing.sign(CALLER, accept=accept)]
 
     def proof(self, noted: tuple[Head, ...] = ()) -> Proof:
-        return proof_of(self.store, "acme", noted, self.public)
+        return prove_trail(self.store, "acme", noted, self.public)
 
     def forge(self, *subjects: str) -> None:
         """Put another trail in the place of this one, each entry well made, as whoever can write may."""
@@ -159,7 +159,7 @@ def test_a_key_is_its_owners_alone_and_is_not_overwritten(tmp_path: Path) -> Non
     public = make_key(path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.with_name("trail.key.pub").read_text() == f"{public}\n"
-    assert public_text(private_key(path)) == public
+    assert public_half(private_key(path)) == public
     with pytest.raises(InvalidInput, match="must be new"):
         make_key(path)
     path.chmod(0o644)

@@ -26,7 +26,7 @@ def write_citations(store: Tended, organization: str = "acme") -> None:
     one = judged_record("a")
     rows.put(organization, [one, judged_record("b")])
     assert rows.rows_of(organization, [one.name]) == {one.name: {"/shop": one}}
-    assert len(rows.in_tree(organization, "/shop")) == 2
+    assert len(rows.all(organization, "/shop")) == 2
     assert len(rows.all(organization)) == 2
     decided = (Kind.DECISION, "d")
     rows.put_confirmed(organization, decided, NOON)

@@ -21,13 +21,13 @@ def test_rows_are_kept_by_record_and_work_tree(kept: Tended) -> None:
     assert rows.rows_of("acme", [one.name, (Kind.DECISION, "b")]) == {
         one.name: {"/shop": anew, "/copy": elsewhere}
     }
-    assert {each.name for each in rows.in_tree("acme", "/shop")} == {one.name, other.name}
+    assert {each.name for each in rows.all("acme", "/shop")} == {one.name, other.name}
     rows.remove("acme", [])
     rows.remove("acme", [one.name])
     assert rows.rows_of("acme", [one.name, other.name]) == {other.name: {"/shop": other}}
     rows.clear("acme")
-    assert rows.in_tree("acme", "/shop") == []
-    assert rows.in_tree("zoo", "/shop") == [one]
+    assert rows.all("acme", "/shop") == []
+    assert rows.all("zoo", "/shop") == [one]
 
 
 def test_verdicts_of_another_form_are_judged_anew(kept: Tended) -> None:
@@ -40,7 +40,7 @@ def test_verdicts_of_another_form_are_judged_anew(kept: Tended) -> None:
         )
         connection.run(*changed)
     ((found,),) = [each.values() for each in rows.rows_of("acme", [one.name]).values()]
-    assert (found.said, found.judged) == ("", ())
+    assert (found.digest, found.judged) == ("", ())
 
 
 def test_confirmations_are_kept_and_go_with_their_record(kept: Tended) -> None:
@@ -67,9 +67,9 @@ def test_rows_go_with_their_record(kept: Tended) -> None:
     kept.put(memory("a", organization="acme"))
     rows.put("acme", [judged_record("a"), judged_record("b")])
     kept.delete(Memory, "acme", "a")
-    assert [each.name for each in rows.in_tree("acme", "/shop")] == [(Kind.MEMORY, "b")]
+    assert [each.name for each in rows.all("acme", "/shop")] == [(Kind.MEMORY, "b")]
 
 
 def test_the_samples_of_the_cluster_read_and_write_all(kept: Tended) -> None:
     write_citations(kept)
-    assert CitationRows(kept.database).in_tree("acme", "/shop") == []
+    assert CitationRows(kept.database).all("acme", "/shop") == []

@@ -104,7 +104,7 @@ def test_a_line_says_it_too(here: World, shop: Path) -> None:
 def test_what_is_judged_is_read_from_the_table(here: World, shop: Path) -> None:
     id = here.remember("An order counts in cents: src/pay.py:Order.total")
     assert hits(here) == {id: "holds"}
-    (row,) = rows_of(here).in_tree("default", str(shop))
+    (row,) = rows_of(here).all("default", str(shop))
     assert row.name == (Kind.MEMORY, id)
     # The rest of the folder has no say in whether it is fresh.
     assert row.stamps.keys() == {"src/pay.py"}
@@ -135,7 +135,7 @@ def test_a_verdict_belongs_to_a_work_tree(world: World, here: World, shop: Path)
     there = world.by(work_tree=WorkTree(str(branch)))
     assert hits(there) == {id: "gone, in no commit yet"}
     assert hits(here) == {id: "holds"}
-    assert {each.tree for each in rows_of(here).in_tree("default", str(branch))} == {str(branch)}
+    assert {each.tree for each in rows_of(here).all("default", str(branch))} == {str(branch)}
 
 
 def test_projects_are_judged_in_the_background(world: World, shop: Path) -> None:
@@ -146,19 +146,19 @@ def test_projects_are_judged_in_the_background(world: World, shop: Path) -> None
     other = world.by(folder_scope=FolderScope("acme/web")).remember("An order of `refund`")
     citations = world.app.get(Citations)
     citations.follow(world.caller)
-    (row,) = rows_of(world).in_tree("default", str(shop))
+    (row,) = rows_of(world).all("default", str(shop))
     assert (row.name, row.holds) == ((Kind.MEMORY, id), True)
     committed(shop, {"src/pay.py": ORDER}, AFTER)
     citations.follow(world.caller)
-    assert rows_of(world).in_tree("default", str(shop)) == [row]
+    assert rows_of(world).all("default", str(shop)) == [row]
     # As the watcher does when a file changed.
     index(world, shop, repository="acme/shop", read_at=NOON)
     citations.follow(world.caller)
-    (after,) = rows_of(world).in_tree("default", str(shop))
+    (after,) = rows_of(world).all("default", str(shop))
     assert [each.verdict for each in after.judged] == ["gone"]
     api.call("update_memory", id=id, content="An order is not paid back")
     citations.follow(world.caller)
-    assert rows_of(world).in_tree("default", str(shop)) == []
+    assert rows_of(world).all("default", str(shop)) == []
     assert hits(world)[other] is None
     # The next time there is nothing to do, and a repair does all again.
     before = world.contents()
@@ -225,11 +225,11 @@ def test_it_goes_with_the_record(here: World, shop: Path) -> None:
     id = here.remember("An order is paid back by `refund`")
     assert hits(here) == {id: "holds"}
     here.call("delete_memory", id=id)
-    assert rows_of(here).in_tree("default", str(shop)) == []
+    assert rows_of(here).all("default", str(shop)) == []
     here.remember("An order is paid back by `refund`")
     assert hits(here)
     here.call("reset_all_memory", confirm=True)
-    assert rows_of(here).in_tree("default", str(shop)) == []
+    assert rows_of(here).all("default", str(shop)) == []
 
 
 def _gone(root: Path) -> None:

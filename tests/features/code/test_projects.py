@@ -83,7 +83,7 @@ def check_in_step(world: World, root: Path) -> None:
 
 
 def only_project(world: World) -> Project:
-    (project,) = world.app.get(Projects).all(world.caller)
+    (project,) = world.app.get(Projects).indexed(world.caller)
     return project
 
 
@@ -132,7 +132,7 @@ def test_a_run_that_was_interrupted_is_resumed_by_the_next_server(
         first.app.get(Projects).index(heard_by(first, ending_after(40)), str(root))
     world = modelless(opener, "same")
     world.app.get(Projects).resume(stopping(threading.Event()))
-    world.app.get(Projects).settle()
+    world.app.get(Projects).complete_embedded()
     assert only_project(world).state is IndexState.COMPLETED
     check_in_step(world, root)
 
@@ -141,7 +141,7 @@ def test_only_organizations_with_an_index_under_way_are_asked_again(
     opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = modelless(opener)
-    world.app.get(Projects).settle()
+    world.app.get(Projects).complete_embedded()
     for name in ("acme", "zoo"):
         world.store.put(head(organization=name))
     asked: list[str] = []
@@ -152,11 +152,11 @@ def test_only_organizations_with_an_index_under_way_are_asked_again(
         return find(store, of, where, **more)
 
     monkeypatch.setattr(type(world.store), "find", watched)
-    world.app.get(Projects).settle()
+    world.app.get(Projects).complete_embedded()
     assert asked == []
     world.store.put(project(organization="zoo", state=IndexState.INDEXING, read_at=START))
-    monkeypatch.setattr(projects, "_ALL_ASKED_EVERY", 0.0)
-    world.app.get(Projects).settle()
+    monkeypatch.setattr(projects, "_LOOK_AT_ALL_EVERY", 0.0)
+    world.app.get(Projects).complete_embedded()
     assert {"acme", "zoo"} <= set(asked)
     assert world.store.find(Project, Filter(organization="zoo"))[0].state is IndexState.COMPLETED
 
@@ -270,7 +270,7 @@ def test_a_project_can_be_deleted_while_it_is_indexed(opener: Opener, tmp_path: 
     with pytest.raises(Conflict, match="deleted"):
         world.app.get(Projects).index(heard_by(world, progress), str(root))
     deleting[0].join()
-    assert world.app.get(Projects).all(world.caller) == []
+    assert world.app.get(Projects).indexed(world.caller) == []
     assert world.store.count(CodeChunk, HERE) == 0
     assert world.store.count(File, HERE) == 0
 

@@ -1,15 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.features.code.rerank import Sight, rerank
+from minutebook.features.code.rerank import RankedChunk, rerank
 
 
-def sight(id: str, score: float = 0.5, **fields: str) -> Sight:
+def sight(id: str, score: float = 0.5, **fields: str) -> RankedChunk:
     plain = {"path": f"{id}.py", "name": "", "type": "function"}
-    return Sight(id=("acme", id), score=score, **{**plain, **fields})
+    return RankedChunk(id=("acme", id), score=score, **{**plain, **fields})
 
 
-def order(query: str, *found: Sight) -> list[str]:
+def order(query: str, *found: RankedChunk) -> list[str]:
     return [id for (_, id), _ in rerank(query, found, 10)]
 
 
@@ -76,7 +76,7 @@ def test_each_definition_of_a_file_stands_for_itself() -> None:
     st.integers(0, 5),
 )
 def test_ranking_keeps_to_the_limit_the_range_and_one_order(
-    query: str, found: list[Sight], limit: int
+    query: str, found: list[RankedChunk], limit: int
 ) -> None:
     ranked = rerank(query, found, limit)
     assert len(ranked) == min(limit, len(found))

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from minutebook.features.archives.copies.backups import store_backups
-from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.audit_proof import prove_trail
 from minutebook.features.erasure.erasing import Erased, Erasing
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.traces import Finder, pieces_of, search
@@ -267,7 +267,7 @@ def test_backups_are_named_or_written_anew_and_can_be_restored(
     check_restorable(tmp_path / "one" / "c.tar")
     unpack(tmp_path / "one" / "c.tar", tmp_path / "draft", None)
     with closing(SqliteStore(tmp_path / "draft" / "minutebook.db")) as store:
-        assert all(proof_of(store, name).is_sound for name in store.organizations())
+        assert all(prove_trail(store, name).is_sound for name in store.organizations())
 
 
 def test_a_chain_is_closed_over_what_is_erased_from_a_backup(world: World, tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_chain_is_closed_over_what_is_erased_from_a_backup(world: World, tmp_p
         assert [each.id for each in store.find(Link, everything("default"))] == [
             f"{ids[2]}.{ids[0]}"
         ]
-        assert proof_of(store, "default").is_sound
+        assert prove_trail(store, "default").is_sound
 
 
 def test_what_others_say_too_is_named(world: World) -> None:

@@ -27,7 +27,7 @@ def write_suggestions(store: Tended) -> None:
         tidying.put(suggestion)
     tidying.known("acme", ["a"])
     tidying.numbered("acme", 1)
-    tidying.find("acme", State.OPEN, 3)
+    list(tidying.everything("acme", State.OPEN))
     tidying.due("acme", START, 3)
     list(tidying.everything("acme"))
     tidying.remove("acme", "a")

@@ -9,7 +9,7 @@ import pytest
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.tidying.findings import State, Topic
-from minutebook.features.tidying.inbox import Inbox, Waiting
+from minutebook.features.tidying.inbox import Inbox, ShownSuggestion
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.operations import reason_of
 from minutebook.features.undo.undo import Undo
@@ -58,13 +58,15 @@ def later(world: World, shop: Path, code: str) -> str:
 
 def _last(world: World) -> str:
     found = world.app.get(Undo).last(person(world))
-    return str(found.act.last.number)
+    return str(found.act.last_entry.number)
 
 
-def waiting(world: World) -> list[Waiting]:
+def waiting(world: World) -> list[ShownSuggestion]:
     """Look, and return what waits because of code."""
     world.app.get(Rounds).run(person(world))
-    return world.app.get(Inbox).listing(person(world), 9, kinds=frozenset({Topic.CITED})).waiting
+    return (
+        world.app.get(Inbox).listing(person(world), 9, kinds=frozenset({Topic.CITED})).suggestions
+    )
 
 
 def test_what_is_committed_waits_with_the_reason(here: World, shop: Path) -> None:

@@ -213,7 +213,8 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
     assert "Says otherwise than a newer one" in found
     assert "“3” in the older, “5” in the newer." in found
     names = {
-        each.suggestion.finding: each.name for each in site.app.get(Inbox).listing(OWNER, 9).waiting
+        each.suggestion.finding: each.name
+        for each in site.app.get(Inbox).listing(OWNER, 9).suggestions
     }
     name, other = names[Topic.CONTRADICTION], names[Topic.DUPLICATE]
     answer = browser.post("/review", act="apply", pick0=name, reason="It was raised")
@@ -245,7 +246,8 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
     assert f"worded by <bdi>{wording.author}</bdi>" in page
     assert page.count("<del>") == 2
     named = {
-        each.suggestion.finding: each.name for each in site.app.get(Inbox).listing(OWNER, 9).waiting
+        each.suggestion.finding: each.name
+        for each in site.app.get(Inbox).listing(OWNER, 9).suggestions
     }
     browser.post("/review", act="apply", pick0=named[Topic.MERGE])
     assert {site.app.memories.read(OWNER, id).superseded_by for id in ids} == {wording.id}
@@ -255,7 +257,7 @@ def test_a_pair_of_which_both_stay_is_linked_and_undone(site: Site) -> None:
     one = site.remember("The retry limit is 3.")
     site.remember("The retry limit is 5.")
     site.app.get(Rounds).run(OWNER)
-    (pair,) = (each.name for each in site.app.get(Inbox).listing(OWNER, 9).waiting)
+    (pair,) = (each.name for each in site.app.get(Inbox).listing(OWNER, 9).suggestions)
     browser = site.owner()
     page = browser.followed(browser.post("/review", act="refuse", pick0=pair)).text
     assert "1 suggestion refused" in page

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from minutebook.features.tidying.findings import State, Topic
-from minutebook.features.tidying.inbox import Inbox, Waiting
+from minutebook.features.tidying.inbox import Inbox, ShownSuggestion
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.looking.state import TidyStatus
 from minutebook.features.tidying.rows import TidyRows
@@ -48,8 +48,8 @@ def found(world: World, caller: Caller = PERSON) -> dict[Topic, int]:
     return dict(world.app.get(Rounds).run(caller).found)
 
 
-def waiting(world: World, caller: Caller = PERSON) -> list[Waiting]:
-    return world.app.get(Inbox).listing(caller, 99).waiting
+def waiting(world: World, caller: Caller = PERSON) -> list[ShownSuggestion]:
+    return world.app.get(Inbox).listing(caller, 99).suggestions
 
 
 def records(world: World) -> dict[tuple[str, str], Record]:
@@ -127,13 +127,13 @@ def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_a
     assert records(world) == before
     for name in ("1", "2"):
         inbox.apply(asked, name)
-    act = undo.last(PERSON).act.last.number
+    act = undo.last(PERSON).act.last_entry.number
     undo.take_back(PERSON, str(act))
     assert records(world) == before
     assert [each.name for each in waiting(world)] == ["1", "2"]
     # A refusal is an act as well, with the link that says that both stay.
     inbox.refuse(with_call(PERSON, request="another"), "1")
-    undo.take_back(PERSON, str(undo.last(PERSON).act.last.number))
+    undo.take_back(PERSON, str(undo.last(PERSON).act.last_entry.number))
     assert [each.name for each in waiting(world)] == ["1", "2"]
 
 
@@ -302,7 +302,7 @@ def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opene
     world = opener()
     state = world.app.get(TidyStatus).state(PERSON)
     assert (state.last_at, state.next_at, state.is_overdue) == (None, None, False)
-    world.app.get(TidyStatus).tell(PERSON)
+    world.app.get(TidyStatus).note(PERSON)
     assert "tidying" not in PERSON.call.notes
     for text in ("The retry limit is 3.", "The retry limit is 5."):
         kept(world, text)
@@ -319,7 +319,7 @@ def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opene
     world.clock.turn(timedelta(hours=2).total_seconds())
     assert world.app.get(TidyStatus).state(PERSON).is_overdue
     caller = with_call(PERSON, reason="")
-    world.app.get(TidyStatus).tell(caller)
+    world.app.get(TidyStatus).note(caller)
     note = caller.call.notes["tidying"]
     assert note.facts["is_overdue"] is True
     assert "1 suggestion of tidying" in note.text

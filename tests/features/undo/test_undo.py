@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from minutebook.features.audit_proof.last_texts import LastTexts
+from minutebook.features.audit_proof.last_states import LastStates
 from minutebook.features.importers.source_imports import SourceImports
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.tidying.inbox import Inbox
@@ -91,8 +91,8 @@ def versions(world: World) -> dict[str, Record]:
 def check_sound(world: World) -> None:
     """The trail holds, and the records are as it says."""
     assert world.app.trail.verify("default") is None
-    last = LastTexts()
-    for _ in last.heard(iter(world.trail())):
+    last = LastStates()
+    for _ in last.add_each(iter(world.trail())):
         pass
     everything = Filter(organization="default", with_deleted=True)
     kinds = (
@@ -289,7 +289,7 @@ def test_an_import_of_more_records_than_an_entry_has_is_taken_back(world: World)
     run(asking(world), "notes: /notes", changed, lambda: 1.0, dry_run=False)
     taken_back(world, last_number(world))
     assert records(world) == first
-    taken_back(world, str(world.app.get(Undo).last(PERSON).act.last.number))
+    taken_back(world, str(world.app.get(Undo).last(PERSON).act.last_entry.number))
     assert records(world) == before
     check_sound(world)
 
@@ -311,7 +311,7 @@ def test_a_suggestion_that_was_applied_waits_again(world: World) -> None:
     world.app.get(Inbox).apply(asking(world), "1")
     taken_back(world, last_number(world))
     assert records(world) == before
-    assert [each.name for each in world.app.get(Inbox).listing(PERSON, 9).waiting] == ["1"]
+    assert [each.name for each in world.app.get(Inbox).listing(PERSON, 9).suggestions] == ["1"]
     with pytest.raises(Conflict, match="tidy apply 1"):
         taken_back(world, last_number(world))
 
@@ -325,7 +325,7 @@ def test_acts_are_taken_back_one_after_the_other(world: World) -> None:
     for _ in range(3):
         found = undo.last(PERSON)
         assert not undo.obstacle(PERSON, found)
-        taken_back(world, str(found.act.last.number))
+        taken_back(world, str(found.act.last_entry.number))
     assert records(world) == empty
     with pytest.raises(Conflict, match="no act of yours"):
         undo.last(PERSON)

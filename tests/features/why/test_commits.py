@@ -109,7 +109,7 @@ def test_who_may_not_see_a_project_sees_no_commit_of_it(world: World, shop: Path
     question = "why does shop's pay.py:2 round totals half up"
     assert source.ranked(ours, question, **asked)  # type: ignore[arg-type]
     assert not source.ranked(theirs, question, **asked)  # type: ignore[arg-type]
-    assert not search.among(theirs, question, str(shop), "pay.py")
+    assert not search.about_file(theirs, question, str(shop), "pay.py")
 
 
 def test_commits_go_with_their_project(world: World, shop: Path) -> None:

@@ -1,4 +1,4 @@
-"""Read the audit trail, prove it, sign where it ends and note that elsewhere."""
+"""The commands that list the audit trail, prove it, sign its end and note the end elsewhere."""
 
 import re
 from collections.abc import Iterator
@@ -26,8 +26,9 @@ from minutebook.record.records import Head
 
 if TYPE_CHECKING:
     from minutebook.app import App
+
 MOST_NAMED = 20
-"""Records of one trail that are named at a terminal; `--json` names all."""
+"""The most records of one trail that are named at a terminal; `--json` names all."""
 
 
 @click.group(
@@ -38,10 +39,7 @@ MOST_NAMED = 20
 @click.option("--actor", help="Only what this agent or person did.")
 @click.option("--client", help="Only what came through this program: claude-code, cursor…")
 @click.option("--act", help="Only these acts: created, update, lock, read…")
-@click.option(
-    "--subject",
-    help="Only what concerns the record with this id.",
-)
+@click.option("--subject", help="Only what concerns the record with this id.")
 @click.option("--outcome", help="Only this outcome: done, Locked, Forbidden, ScopeViolation…")
 @click.option(
     "--since", help="Only from this time on: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d."
@@ -86,9 +84,7 @@ def audit(
 @audit.command("verify", short_help="Prove that no entry was changed or removed.")
 @click.option("--noted", metavar="NUMBER:DIGEST", help="An end that was noted earlier.")
 @click.option(
-    "--heads",
-    type=PATH,
-    help="The file or folder in which `audit head --to` noted ends.",
+    "--heads", type=PATH, help="The file or folder in which `audit head --to` noted ends."
 )
 @click.option(
     "--key",
@@ -115,14 +111,18 @@ def audit_verify(
     ends = [] if heads is None else _read_heads(heads)
     public = None if key is None else _public_key(key)
     if noted is not None:
-        number, digest = _noted(noted)
+        number, digest = _parse_noted_end(noted)
         # Of the caller's organization, which only the store's process knows.
         ends.append(Head(organization="", id="", number=number, digest=digest))
     with opened(options) as api:
         proofs = api.run(operations.prove, ends, public)
+    not_proved = ["Not compared with the trail:", *(f"  {each}" for each in NOT_PROVED)]
     say(
         {"proofs": proofs, "not_proved": NOT_PROVED},
-        [*(line for each in proofs for line in _proof_lines(each)), *_not_proved()],
+        [
+            *(line for each in proofs for line in _proof_lines(each)),
+            *(style(line, dim=True) for line in not_proved),
+        ],
         as_json,
     )
     unsigned = key is not None and any(each.head and not each.signed.number for each in proofs)
@@ -147,11 +147,6 @@ def _proof_lines(proof: Proof) -> Iterator[str]:
     for each in proof.differences[:MOST_NAMED]:
         yield style(f"  {each.kind} {each.id}: {each.reason}", fg="red")
     yield from _more(len(proof.differences), "are not as the trail says")
-
-
-def _not_proved() -> Iterator[str]:
-    yield style("Not compared with the trail:", dim=True)
-    yield from (style(f"  {each}", dim=True) for each in NOT_PROVED)
 
 
 def _signed_lines(signed: Signed, head: Head) -> Iterator[str]:
@@ -214,11 +209,8 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> dict[str, ob
 
     settings = settings_of(options)
     check_begun(settings)
-    path = (
-        (to or settings.of(ProofSettings).audit_key or default_key(settings.home))
-        .expanduser()
-        .absolute()
-    )
+    path = to or settings.of(ProofSettings).audit_key or default_key(settings.home)
+    path = path.expanduser().absolute()
     if path.resolve().is_relative_to(settings.home.resolve()):
         raise InvalidInput("--to", "must lie outside the data directory {home}", home=settings.home)
     if to is None:
@@ -249,7 +241,7 @@ def sign(options: dict[str, str], accept: bool) -> dict[str, object]:  # noqa: F
 
 
 def default_key(home: Path) -> Path:
-    """Return where the key of a data directory is made, unless a place is named."""
+    """Return the file in which the key of a data directory is made if no other is named."""
     import zlib
 
     import platformdirs
@@ -283,7 +275,7 @@ def _read_heads(path: Path) -> list[Head]:
 
 
 def _public_key(key: str) -> str:
-    """Return the public key that was given, or stands in the file that was named. Raises InvalidInput."""
+    """Return a public key, given itself or as a file with it. Raises InvalidInput if it is none."""
     from minutebook.features.audit_proof.head_signatures import PREFIX, public_key_bytes
 
     if not key.startswith(PREFIX):
@@ -296,7 +288,7 @@ def _public_key(key: str) -> str:
     return key.strip()
 
 
-def _noted(text: str) -> tuple[int, str]:
+def _parse_noted_end(text: str) -> tuple[int, str]:
     match = re.fullmatch(r"([1-9]\d*):([0-9a-f]{64})", text.strip())
     if match is None:
         raise InvalidInput("--noted", "must be an end as `minutebook audit verify` prints it")

@@ -15,31 +15,33 @@ SIGN = "sign_head"
 """The act that signs the entry before it, and by its digest all entries before that."""
 
 PREFIX = "ed25519:"
-"""What a public key begins with when it is written."""
+"""The beginning of a public key in text form."""
 
 _KEY = re.compile(rf"{PREFIX}([A-Za-z0-9_-]{{43}})")
 _SIGNED = re.compile(rf"({PREFIX}[A-Za-z0-9_-]{{43}}) ([A-Za-z0-9_-]{{86}})")
 
-Fits = Callable[[str, bytes, bytes], bool]
-"""Tells whether a public key, a message and a signature belong together."""
+SignatureCheck = Callable[[str, bytes, bytes], bool]
+"""Tells of a public key in text form, a message and a signature whether the signature is of the message by the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """How far a trail is signed: by which key, up to which entry, when; `others` also signed it.
-
-    `key` is None where no key was given to check by; `number` is 0 where it signed nothing.
-    """
+    """How far a trail is signed by one key, if at all."""
 
     key: str | None
+    """The public key that signatures were checked by; None if none was given."""
     number: int = 0
+    """The number of the last signed entry; 0 if the key signed none."""
     at: datetime | None = None
+    """The time of the last signature."""
     others: tuple[str, ...] = ()
+    """Other public keys that signed the trail; their signatures were not checked."""
     broken: Break | None = None
+    """The first signature by the key that does not fit its entry."""
 
 
 def message_of(organization: str, number: int, digest: str) -> bytes:
-    """Return the bytes that a signature of a trail's end signs."""
+    """Return the bytes that the signature of a trail's end is of, by the number and digest of its last entry."""
     document = ["minutebook trail head", organization, number, digest]
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
@@ -50,8 +52,8 @@ def subject_of(head: Head) -> str:
 
 
 def public_key_text(raw: bytes) -> str:
-    """Return a public key of 32 bytes as it is written."""
-    return PREFIX + _text(raw)
+    """Return the text form of a public key of 32 bytes."""
+    return PREFIX + _to_base64(raw)
 
 
 def public_key_bytes(text: str) -> bytes:
@@ -60,27 +62,27 @@ def public_key_bytes(text: str) -> bytes:
     if match is None:
         remedy = "must be a public key as `minutebook audit key` prints it ({prefix}…)"
         raise InvalidInput("--key", remedy, prefix=PREFIX)
-    return _bytes(match[1])
+    return _from_base64(match[1])
 
 
 def signed_text(key: str, signature: bytes) -> str:
     """Return the text that an entry keeps of a signature: the public key, and the signature by it."""
-    return f"{key} {_text(signature)}"
+    return f"{key} {_to_base64(signature)}"
 
 
 class Signatures:
     """Reads the entries of a trail in order and checks the signatures of one key."""
 
-    def __init__(self, key: str | None, fits: Fits) -> None:
+    def __init__(self, key: str | None, is_valid: SignatureCheck) -> None:
         self._key = key
-        self._fits = fits
+        self._is_valid = is_valid
         self._others: dict[str, None] = {}
         self._number = 0
         self._at: datetime | None = None
         self._broken: Break | None = None
 
     def add(self, entry: Entry) -> None:
-        """Take the next entry of the trail."""
+        """Check the next entry of the trail, if it is a signature."""
         if entry.act != SIGN or entry.outcome != DONE:
             return
         match = _SIGNED.fullmatch(entry.reason)
@@ -90,23 +92,22 @@ class Signatures:
             return
         before = entry.number - 1
         message = message_of(entry.organization, before, entry.previous)
-        if entry.subject != f"{before}:{entry.previous}" or not self._fits(
-            match[1], message, _bytes(match[2])
-        ):
-            self._broken = self._broken or Break(
-                entry.number, "its signature does not fit the entry before it"
-            )
-            return
-        self._number, self._at = before, entry.at
+        signature = _from_base64(match[2])
+        names_end = entry.subject == f"{before}:{entry.previous}"
+        if names_end and self._is_valid(match[1], message, signature):
+            self._number, self._at = before, entry.at
+        elif self._broken is None:
+            reason = "its signature does not fit the entry before it"
+            self._broken = Break(entry.number, reason)
 
-    def found(self) -> Signed:
-        """Return how far the trail is signed, once all entries were read."""
+    def result(self) -> Signed:
+        """Return how far the trail is signed by the entries added so far."""
         return Signed(self._key, self._number, self._at, tuple(self._others), self._broken)
 
 
-def _text(raw: bytes) -> str:
+def _to_base64(raw: bytes) -> str:
     return urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _bytes(text: str) -> bytes:
+def _from_base64(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,4 +1,4 @@
-"""Where trails ended, noted outside the store: lines that are only added to."""
+"""Ends of trails, noted outside the store in files to which lines are only added."""
 
 import json
 import os
@@ -14,16 +14,18 @@ from minutebook.record.records import Head
 from minutebook.store.disk.atomic_file import new_file
 
 SUFFIX = ".jsonl"
+"""The suffix of the files in a folder of noted heads."""
 
 
 def note_heads(path: Path, heads: Sequence[Head], at: datetime) -> tuple[Path, int]:
-    """Note those heads that are not the last noted of their organization; return where, and how many.
+    """Note the heads that are not the last noted ones of their organizations; return the file, and how many it got.
 
-    A line each, added to a file, or to a new one in a folder. Raises InvalidInput if what is there
-    cannot be read, StoreError if nothing can be written.
+    `path` is a file, which gets a line for each head, or a folder, which gets a new file with the lines. If no head is
+    new, it returns `path` and 0. Raises InvalidInput if noted heads cannot be read, StoreError if nothing can be written.
     """
-    known = {head.organization: head for head in (read_heads(path)[0] if path.exists() else ())}
-    new = [head for head in heads if not _is_same(head, known.get(head.organization))]
+    known = read_heads(path)[0] if path.exists() else []
+    last = {head.organization: (head.number, head.digest) for head in known}
+    new = [head for head in heads if last.get(head.organization) != (head.number, head.digest)]
     lines = b"".join(_line(head, at) for head in new)
     if not new:
         return path, 0
@@ -37,10 +39,10 @@ def note_heads(path: Path, heads: Sequence[Head], at: datetime) -> tuple[Path, i
 
 
 def read_heads(path: Path) -> tuple[list[Head], int]:
-    """Return the heads noted in a file, or in the files of a folder, and how many lines are torn.
+    """Return the heads noted in a file, or in the files of a folder, and the number of torn lines.
 
-    A torn line was being written when the machine stopped. Raises InvalidInput if there is no such
-    file or folder, or a line is no head.
+    A torn line was being written when the machine stopped. Raises InvalidInput if the file cannot be
+    read, or a whole line is no head.
     """
     heads, torn = [], 0
     for file in sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]:
@@ -73,14 +75,8 @@ def _head(file: Path, number: int, line: str) -> Head:
 
 
 def _line(head: Head, at: datetime) -> bytes:
-    return json_line(
-        {
-            "at": rfc3339(at),
-            "organization": head.organization,
-            "number": head.number,
-            "digest": head.digest,
-        }
-    )
+    named = {"organization": head.organization, "number": head.number, "digest": head.digest}
+    return json_line({"at": rfc3339(at), **named})
 
 
 def _append(path: Path, lines: bytes) -> None:
@@ -99,7 +95,3 @@ def _ends_whole(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read(1) == b"\n"
-
-
-def _is_same(head: Head, noted: Head | None) -> bool:
-    return noted is not None and (head.number, head.digest) == (noted.number, noted.digest)

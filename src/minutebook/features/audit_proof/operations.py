@@ -1,4 +1,4 @@
-"""Operations on the audit trail: read it, say where it ends, prove it."""
+"""Operations on the audit trail: list its entries, return its end, prove it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
-    """An entry, and the UUID of the memory that it concerns, if it concerns one."""
+class ListedEntry:
+    """An entry, and the UUID of the memory that it is about; None if it is about no memory."""
 
     entry: Entry
     uuid: str | None
@@ -30,7 +30,7 @@ def entries(
     limit: int,
     named: Mapping[str, str | None],
     since: datetime | None = None,
-) -> list[Entered]:
+) -> list[ListedEntry]:
     """List audit entries, the newest first; `named` has values to match: actor, client, act, subject, outcome."""
     found = app.trail.entries(
         caller,
@@ -44,7 +44,7 @@ def entries(
     )
     uuids = app.browsing.subject_uuids(caller, found)
     return [
-        Entered(
+        ListedEntry(
             each,
             uuids.get((each.organization, each.subject))
             if each.subject_kind is Kind.MEMORY
@@ -56,15 +56,16 @@ def entries(
 
 @operation("governance")
 def heads(app: "App", caller: Caller) -> list[Head]:
-    """Tell where each trail ends."""
+    """Return the end of each trail."""
     return app.trail.heads(caller)
 
 
 @operation("governance")
 def prove(app: "App", caller: Caller, noted: Sequence[Head], key: str | None) -> list[Proof]:
-    """Prove each trail against ends that were noted; one without an organization is of the caller's.
+    """Prove each trail, which must hold the ends that were `noted`; one without an organization is of the caller's.
 
-    For somebody at this machine, what its key signed last must be there, too.
+    `key` is the public key that signatures are checked by. For a caller at this machine, the trails must also hold the
+    ends that its key signed last. Raises InvalidInput if an end needs an organization and the caller names none.
     """
     from minutebook.features.audit_proof.audit_proof import TrailProving
     from minutebook.features.audit_proof.signing import head_signing

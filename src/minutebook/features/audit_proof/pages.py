@@ -4,7 +4,7 @@ from minutebook.features.pages.frame.page import Page, Pages, View, Visit
 
 
 def prove(visit: Visit) -> Page:
-    """Verify the trail of each organization, entry by entry. Raises Forbidden as the page of the trail does."""
+    """Show the proof of each organization's trail. Raises Forbidden if the caller may not read the trail."""
     from minutebook.features.audit_proof.audit_proof import TrailProving
 
     proofs = visit.app.get(TrailProving).prove(visit.caller)

@@ -1,4 +1,4 @@
-"""Signing where trails end, with a key that the data directory does not hold."""
+"""Signing the ends of trails, with a key that the data directory does not hold."""
 
 import json
 import logging
@@ -18,7 +18,12 @@ from minutebook.features.audit_proof.head_signatures import (
     subject_of,
 )
 from minutebook.features.audit_proof.settings import ProofSettings
-from minutebook.features.audit_proof.trail_key import fits, path_beside, private_key, public_text
+from minutebook.features.audit_proof.trail_key import (
+    is_valid_signature,
+    path_beside,
+    private_key,
+    public_half,
+)
 from minutebook.memory.jobs import Job
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, InvalidInput, StoreError
@@ -37,10 +42,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SEEN_SUFFIX = ".signed"
-"""Where beside a key stands which ends it signed last, by organization."""
+LAST_SIGNED_SUFFIX = ".signed"
+"""The suffix of the file beside a key with the ends that it signed last, by organization."""
 
 _LOCK_WAIT = 30.0
+"""The most seconds to wait for another process that signs with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +58,14 @@ class NotSigned:
 
 
 class HeadSigning:
-    """Signs where the trails of a store end, with a key that the store's folder does not hold.
+    """Signs the ends of a store's trails, with a key in a file outside the store's folder; None if no key is set.
 
-    Beside the key stands what it signed last. A trail that does not continue that is not signed: so
-    the key is of no use to who forged the file and waits for the next signature. A store has a key of its own.
+    A file beside the key has the ends that it signed last. A trail that does not continue from there is not signed: so
+    somebody who forges a trail and waits does not get it signed. Stores do not share a key.
     """
 
     def __init__(self, store: "Store", trail: "Trail", path: Path | None) -> None:
-        self._store = store
-        self._trail = trail
-        self._path = path
+        self._store, self._trail, self._path = store, trail, path
 
     @property
     def is_on(self) -> bool:
@@ -69,18 +73,18 @@ class HeadSigning:
         return self._path is not None
 
     def public_key(self) -> str | None:
-        """Return the public half of the key that is set; None if none is. Raises InvalidInput."""
-        return None if self._path is None else public_text(private_key(self._path))
+        """Return the public half of the key that is set; None if none is. Raises InvalidInput if it cannot be read."""
+        return None if self._path is None else public_half(private_key(self._path))
 
     def last_signed(self) -> dict[str, Head]:
-        """Return the ends that the key signed last, by organization. Raises Conflict if they cannot be read."""
-        return {} if self._path is None else _ends_in(path_beside(self._path, SEEN_SUFFIX))
+        """Return the ends that the key signed last, by organization. Raises Conflict if their file is damaged."""
+        return {} if self._path is None else _read_ends(path_beside(self._path, LAST_SIGNED_SUFFIX))
 
     def sign(self, caller: Caller, *, accept: bool = False) -> list[NotSigned]:
         """Sign each trail that has grown; return those that do not continue the last signed one.
 
         With `accept` those are signed too, as after a backup was restored. Raises InvalidInput if no
-        key is set or it cannot be read, StoreError.
+        key is set or it cannot be read, StoreError if its other files cannot be read or written.
         """
         if self._path is None:
             raise InvalidInput("audit_key", "must be set to sign; `minutebook audit key` makes one")
@@ -89,9 +93,8 @@ class HeadSigning:
         with self._locked():
             ends = self.last_signed()
             for organization in self._store.organizations():
-                broken = self._sign_one(
-                    caller, organization, key, None if accept else ends.get(organization)
-                )
+                last = None if accept else ends.get(organization)
+                broken = self._sign_one(caller, organization, key, last)
                 if broken is not None:
                     refused.append(NotSigned(organization, broken))
         return refused
@@ -99,10 +102,11 @@ class HeadSigning:
     def _sign_one(
         self, caller: Caller, organization: str, key: "Ed25519PrivateKey", last: Head | None
     ) -> Break | None:
+        """Sign a trail if it has grown; return where it does not continue from the end `last`, and then do not sign."""
         head = self._trail.head(organization)
         if head is None:
             return None
-        signed = self._signed_by(organization, head, public_text(key))
+        signed = self._end_signed_by_last_entry(organization, head, public_half(key))
         if signed is not None and last is not None and signed.digest == last.digest:
             return None
         broken = self._break_since(organization, last)
@@ -110,38 +114,32 @@ class HeadSigning:
             return broken
         if signed is not None:
             # Another server has signed with the same key.
-            self._note(organization, signed)
+            self._write_last_signed(organization, signed)
             return None
         with self._store.transaction(organization):
             head = self._trail.head(organization)
             assert head is not None
             signature = key.sign(message_of(organization, head.number, head.digest))
-            self._trail.log(
-                caller,
-                organization,
-                SIGN,
-                Kind.HEAD,
-                [subject_of(head)],
-                note=signed_text(public_text(key), signature),
-            )
-        self._note(organization, head)
+            note = signed_text(public_half(key), signature)
+            self._trail.log(caller, organization, SIGN, Kind.HEAD, [subject_of(head)], note=note)
+        self._write_last_signed(organization, head)
         return None
 
-    def _signed_by(self, organization: str, head: Head, key: str) -> Head | None:
+    def _end_signed_by_last_entry(self, organization: str, head: Head, key: str) -> Head | None:
         """Return the end that the last entry signs with this key; None if it is another entry."""
         entry = self._store.get(Entry, organization, str(head.number))
         if entry is None:
             return None
-        signatures = Signatures(key, fits)
+        signatures = Signatures(key, is_valid_signature)
         signatures.add(entry)
-        if not signatures.found().number:
+        if not signatures.result().number:
             return None
         return Head(
             organization=organization, id="", number=entry.number - 1, digest=entry.previous
         )
 
     def _break_since(self, organization: str, last: Head | None) -> Break | None:
-        """Find where a trail does not continue the end that was signed last."""
+        """Return the first entry after the end that was signed last that breaks the trail; with None, of the whole trail."""
         if last is None:
             return self._trail.verify(organization)
         ending = self._store.get(Entry, organization, str(last.number))
@@ -152,9 +150,9 @@ class HeadSigning:
         later = [*takewhile(lambda entry: entry.number > last.number, newest_first)]
         return first_break(reversed(later), since=last)
 
-    def _note(self, organization: str, head: Head) -> None:
+    def _write_last_signed(self, organization: str, head: Head) -> None:
         assert self._path is not None
-        path = path_beside(self._path, SEEN_SUFFIX)
+        path = path_beside(self._path, LAST_SIGNED_SUFFIX)
         ends = {**self.last_signed(), organization: head}
         content = {name: [end.number, end.digest] for name, end in ends.items()}
         try:
@@ -164,7 +162,7 @@ class HeadSigning:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep other processes with the same key waiting."""
+        """Let other processes with the same key wait meanwhile."""
         assert self._path is not None
         lock = FileLock(path_beside(self._path, ".lock"))
         lock.acquire(_LOCK_WAIT)
@@ -174,7 +172,7 @@ class HeadSigning:
             lock.close()
 
 
-def _ends_in(path: Path) -> dict[str, Head]:
+def _read_ends(path: Path) -> dict[str, Head]:
     try:
         found = json.loads(path.read_bytes())
         return {
@@ -193,13 +191,13 @@ def _ends_in(path: Path) -> dict[str, Head]:
 
 
 def head_signing(app: App) -> HeadSigning:
-    """Return the signing with the key that the settings name, if they name one."""
+    """Return the signing with the key of the settings."""
     key = app.settings.of(ProofSettings).audit_key
     return HeadSigning(app.infrastructure.store, app.trail, key)
 
 
 def jobs(app: App) -> Iterable[Job]:
-    """Yield the job that signs the trails that have grown, if a key is set."""
+    """Yield the job that signs trails that have grown, if a key is set; it warns once of each trail that is broken."""
     signing = app.get(head_signing)
 
     def sign(caller: Caller) -> None:

@@ -1,4 +1,4 @@
-"""The key of the trail: made, kept outside the data directory, used by whoever signs or checks."""
+"""The key of the trail: makes it, reads it and checks signatures by it. Its file is outside the data directory."""
 
 import os
 from pathlib import Path
@@ -10,15 +10,18 @@ from minutebook.record.reason import cause_of, os_error_reason
 from minutebook.store.disk.atomic_file import new_file, replace_file
 
 if TYPE_CHECKING:
-    # Only who signs or checks a signature loads it.
+    # Loaded only where something is signed or checked: it takes long.
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PUBLIC_SUFFIX = ".pub"
-"""What the file beside a key, with its public half, is called."""
+"""The suffix of the file beside a private key that holds its public half."""
 
 
-def fits(key: str, message: bytes, signature: bytes) -> bool:
-    """Tell whether a signature of a message is by the key with this public half."""
+def is_valid_signature(key: str, message: bytes, signature: bytes) -> bool:
+    """Tell whether a signature is of a message, by the private key with this public half.
+
+    Raises InvalidInput if `key` is no public key.
+    """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -30,7 +33,7 @@ def fits(key: str, message: bytes, signature: bytes) -> bool:
 
 
 def make_key(path: Path, *, replace: bool = False) -> str:
-    """Make a private key in a file that its owner alone may read, its public half beside it; return that.
+    """Write a new private key to a file that its owner alone may read, and its public half beside it; return the half.
 
     Raises InvalidInput if there is a file and `replace` is not set, or no folder, StoreError if it
     cannot be written.
@@ -44,7 +47,7 @@ def make_key(path: Path, *, replace: bool = False) -> str:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    public = public_text(key)
+    public = public_half(key)
     if replace:
         try:
             replace_file(path, content)
@@ -61,7 +64,7 @@ def make_key(path: Path, *, replace: bool = False) -> str:
 
 
 def private_key(path: Path) -> "Ed25519PrivateKey":
-    """Return the private key in a file. Raises InvalidInput if it is none, or others may read it."""
+    """Return the private key in a file. Raises InvalidInput if there is none, or others may read it."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -88,8 +91,8 @@ def private_key(path: Path) -> "Ed25519PrivateKey":
     return key
 
 
-def public_text(key: "Ed25519PrivateKey") -> str:
-    """Return the public half of a key as it is written."""
+def public_half(key: "Ed25519PrivateKey") -> str:
+    """Return the public half of a private key in its text form."""
     return public_key_text(key.public_key().public_bytes_raw())
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from minutebook.features.audit_proof.head_signatures import Signed
-from minutebook.features.audit_proof.last_texts import ErasedRecord, TrailDifference
+from minutebook.features.audit_proof.last_states import ErasedRecord, TrailDifference
 from minutebook.record.records import Head
 from minutebook.record.trust.trail import Break
 
@@ -18,23 +18,23 @@ NOT_PROVED = (
     "records as they were before the acts of a day, which `minutebook undo` compares itself",
     "what is noted of syncs, moves and the order of changes",
 )
-"""What stands in a store and is not compared with its trail."""
+"""The content of a store that is not compared with its trail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The findings of the proof of an organization's trail.
-
-    Where it ends, where it breaks, if it does, how far it is signed, which records are not as it
-    says, and which were erased.
-    """
+    """The findings of the proof of an organization's trail."""
 
     organization: str
     head: Head | None
+    """The end of the trail; None if it has no entries."""
     broken: Break | None
+    """The first entry that breaks the trail; if there is one, no records were compared."""
     signed: Signed
     differences: tuple[TrailDifference, ...] = ()
+    """Records that are not as the trail says."""
     erased: tuple[ErasedRecord, ...] = ()
+    """Records that were erased, the earliest first."""
 
     @property
     def is_sound(self) -> bool:

@@ -26,7 +26,7 @@ from minutebook.features.citations.trees import (
     open_repository,
     reading_git,
 )
-from minutebook.features.code.references import as_given, below, references_in
+from minutebook.features.code.references import quote_citations, references_in, relative_to_root
 
 _IS_FILE = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
 
@@ -41,43 +41,45 @@ class Doubtful:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The number of records that cite changed files, and the doubtful ones, in the order of the texts."""
+    """How many records cite changed files, and those of them that are doubtful, in the order of the texts."""
 
     citing: int
     doubtful: Sequence[Doubtful]
 
 
 class CodeCheck:
-    """Compares citations with the work tree of a Git repository: since it branched off a base, else since they were written.
+    """Judges citations by the work tree of a Git repository, compared with the commit at which it branched off `base`.
 
-    Raises InvalidInput if the folder is in no repository with commits and files, Git cannot read it, or the base is no commit.
+    Without a base it compares each with the commit at which it was written. Raises InvalidInput if the folder is in no
+    repository with commits and files, Git cannot read it, or the base is no commit.
     """
 
     @reading_git()
     def __init__(self, folder: Path, base: str | None) -> None:
         self.repository = open_repository(folder)
         self._head = self.repository.head.peel(pygit2.Commit)
-        self._read = [self._head]
+        self._commits_read = [self._head]
         self._base = None if base is None else self._branched_from(base)
         self._blobs = Blobs(self.repository)
         self.root = Path(self.repository.workdir)
         """The work tree."""
-        self._before = cache(lambda base: SearchedTree(CommitTree(self._blobs, base)))
-        self._compared = cache(
-            lambda base: compared_with_folder(self._blobs, base, self._before(base))
+        self._tree_of = cache(lambda commit: SearchedTree(CommitTree(self._blobs, commit)))
+        self._changes_since = cache(
+            lambda base: compared_with_folder(self._blobs, base, self._tree_of(base))
         )
-        self._between = cache(partial(compared_commits, self._blobs))
+        self._changes_between = cache(partial(compared_commits, self._blobs))
 
     @reading_git()
     def check(self, texts: Iterable[CitingText]) -> CheckReport:
-        """Judge the citations of files that changed. Raises InvalidInput if the history is cut off, or cannot be read."""
+        """Judge the citations of changed files. Raises InvalidInput if the history is cut off or cannot be read."""
         citing, doubtful = 0, []
         if self._base is None:
             check_not_shallow(self.repository)
         for text in texts:
             bases = [self._base] if self._base else self.bases(text.at)
             cited = [
-                self.cited_by(text, each, frozenset(self._compared(each).now)) for each in bases
+                self.cited_by(text, each, frozenset(self._changes_since(each).now))
+                for each in bases
             ]
             judged = [self.judged(*each) for each in zip(cited, bases, strict=True)]
             doubts = [each for each in worse_of(chain(*judged)) if not each.holds]
@@ -89,11 +91,12 @@ class CodeCheck:
     def cited_by(
         self, text: CitingText, base: pygit2.Commit, among: frozenset[str] | None = None
     ) -> list[Cited]:
-        """Return the citations of a text in files of a commit (None: all), and in those not touched since it was written.
+        """Return the citations of a text in the files `among` those of a commit (None: all).
 
-        Who writes about code that they just changed has not committed it yet.
+        It also returns those of code that was not committed when the text was written, in files not changed since:
+        authors write about code before they commit it.
         """
-        references, comparison = text.references(str(self.root)), self._compared(base)
+        references, comparison = text.references(str(self.root)), self._changes_since(base)
         cited = {each.written: each for each in cited_in(references, comparison.before, among)}
         untouched = frozenset(
             each for each in comparison.differing if self._is_older(each, text.at)
@@ -114,49 +117,55 @@ class CodeCheck:
     @reading_git()
     def missing(self, given: Iterable[str]) -> list[str]:
         """Return those of some citations, given by hand, that cite nothing in the last commit."""
-        tree = self._before(self._head)
-        return [each for each in given if not list(cited_in(references_in(as_given([each])), tree))]
+        tree = self._tree_of(self._head)
+        return [
+            each
+            for each in given
+            if not list(cited_in(references_in(quote_citations([each])), tree))
+        ]
 
     @reading_git()
     def absent(self, text: str) -> list[str]:
-        """Return the files below the work tree that a text cites, with a folder or lines, and that are neither there nor in the last commit."""
+        """Return the files that a text cites with a folder or lines, and that neither the work tree nor the last commit has."""
         top = str(self.root).rstrip("/")
         named = [
-            (each.written, below(top, each.path))
+            (each.written, relative_to_root(top, each.path))
             for each in references_in(text)
             if each.path and _IS_FILE.search(each.path) and (each.lines or "/" in each.path)
         ]
-        # A path from the top of the machine may be outside of the project.
+        # An absolute path may be outside of the project.
         return [
             written
             for written, path in named
             if not (written.startswith("/") and written[1:].startswith(path))
             and not path.startswith("../")
             and not os.path.lexists(self.root / path)
-            and not self._before(self._head).has_named(path)
+            and not self._tree_of(self._head).has_named(path)
         ]
 
     def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:
-        """Judge citations of a commit by the work tree; those in files that cannot be read are left out."""
+        """Judge citations of a commit by the work tree, without those in files that cannot be read."""
         return [judged for each in cited if (judged := self._judged(each, base)) is not None]
 
     def _judged(self, cited: Cited, base: pygit2.Commit) -> Judged | None:
-        if not self._compared(base).can_judge(cited):
+        if not self._changes_since(base).can_judge(cited):
             return None
         if cited.is_new:
-            # It is judged from the first commit that has what was new.
-            having = (each for each in self._changing(cited.path, base) if self._has(each, cited))
-            if (first := next(having, None)) is None:
-                return judge(cited, self._compared(base).with_changed(cited.path))
+            # The first commit that has the new definition is the base.
+            commits = self._commits_changing(cited.path, base)
+            first = next((each for each in commits if self._has_definition(each, cited)), None)
+            if first is None:
+                return judge(cited, self._changes_since(base).with_changed(cited.path))
             base = first
-        judged = judge(cited, self._compared(base))
+        judged = judge(cited, self._changes_since(base))
         return judged if judged.holds else replace(judged, since=self._since(judged, base))
 
-    def _has(self, commit: pygit2.Commit, cited: Cited) -> bool:
-        here = self._before(commit).definitions(cited.path)
-        return any(_is_same(cited, replace(cited, definition=each)) for each in here)
+    def _has_definition(self, commit: pygit2.Commit, cited: Cited) -> bool:
+        definitions = self._tree_of(commit).definitions(cited.path)
+        return any(_is_same(cited, replace(cited, definition=each)) for each in definitions)
 
     def _branched_from(self, name: str) -> pygit2.Commit:
+        """Return the last commit that the branch has in common with a named commit."""
         base = commit_named(self.repository, "--diff", name)
         common = self.repository.merge_base(base.id, self._head.id)
         if not common:
@@ -168,58 +177,60 @@ class CodeCheck:
         """The id of the last commit."""
         return str(self._head.id)
 
-    def _line(self) -> Iterator[pygit2.Commit]:
+    def _commits(self) -> Iterator[pygit2.Commit]:
         """Yield the commits of the branch, newest first; each is read once."""
         for number in count():
-            if number == len(self._read):
-                parents = self._read[-1].parent_ids
+            if number == len(self._commits_read):
+                parents = self._commits_read[-1].parent_ids
                 parent = self.repository.get(parents[0]) if parents else None
                 if parent is None:
                     return
-                self._read.append(parent.peel(pygit2.Commit))
-            yield self._read[number]
+                self._commits_read.append(parent.peel(pygit2.Commit))
+            yield self._commits_read[number]
 
-    def _after(self, base: pygit2.Commit) -> Sequence[pygit2.Commit]:
-        """Return the commits of the branch after one of them, oldest first; where it is none, those that are not older."""
-        later = list(takewhile(lambda each: each.id != base.id, self._line()))
-        if len(later) == len(self._read):
+    def _commits_after(self, base: pygit2.Commit) -> Sequence[pygit2.Commit]:
+        """Return the commits of the branch after `base`, oldest first; if it is not on the branch, those that are not older."""
+        later = list(takewhile(lambda each: each.id != base.id, self._commits()))
+        if len(later) == len(self._commits_read):
             later = [each for each in later if each.commit_time >= base.commit_time]
         return later[::-1]
 
     def bases(self, at: datetime) -> list[pygit2.Commit]:
-        """Return the last commit before an instant, else the first, and behind it the last of an earlier second.
+        """Return the last commit up to an instant, and if that was made in the same second, the last of an earlier one.
 
-        Commits have whole seconds: of one made in the same second nobody can tell whether it was there already.
+        Commits have whole seconds: nobody can tell whether one of the same second was made before the instant. If all
+        commits are later, it returns the first.
         """
         second = int(at.timestamp())
         found = list[pygit2.Commit]()
-        for commit in self._line():
+        for commit in self._commits():
             if commit.commit_time <= second:
                 found = [*found[:1], commit]
                 if commit.commit_time < second:
                     break
-        return found or [self._read[-1]]
+        return found or [self._commits_read[-1]]
 
     def _since(self, judged: Judged, base: pygit2.Commit) -> str:
-        """Return the short id of the first commit after a base in which it does not stand as it did."""
+        """Return the short id of the first commit after a base in which a citation does not hold; empty if there is none."""
         cited = judged.cited
-        for commit in self._changing(cited.path, base):
-            comparison = self._between(base, commit)
+        for commit in self._commits_changing(cited.path, base):
+            comparison = self._changes_between(base, commit)
             if comparison.can_judge(cited) and not judge(cited, comparison).holds:
                 return commit.short_id
         return ""
 
-    def _changing(self, path: str, base: pygit2.Commit) -> Iterator[pygit2.Commit]:
-        """Yield the commits of the branch after a base in which a file is another than before."""
+    def _commits_changing(self, path: str, base: pygit2.Commit) -> Iterator[pygit2.Commit]:
+        """Yield the commits of the branch after a base that changed a file."""
         known = file_id(base, path)
-        for commit in self._after(base):
-            if (id := file_id(commit, path)) != known:
+        for commit in self._commits_after(base):
+            id = file_id(commit, path)
+            if id != known:
                 known = id
                 yield commit
 
 
 def worse_of(judged: Iterable[Judged]) -> list[Judged]:
-    """Return one verdict on each citation: of several the first by which it does not hold."""
+    """Return one verdict on each citation: the first by which it does not hold, else that it holds."""
     found: dict[str, Judged] = {}
     for each in judged:
         if each.cited.written not in found or found[each.cited.written].holds:

@@ -6,10 +6,10 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class CodeDefinition:
-    """A definition or a named value (`is_value`) in a file: its names, outer first, its lines, counted from 1, and its content.
+    """A definition or a named value (`is_value`) in a file: its names, outer first, its lines, counted from 1, and digests.
 
-    `digest` is of its tokens but comments. By the others a renamed one is found: `nameless` is the same with its own name left
-    out, `headless` with its name left out where it is defined, as its new one may be a word in it.
+    `digest` is of its tokens without comments. Two more find it under a new name: `nameless` leaves out its own name
+    wherever it occurs, `headless` only where it is defined, since the new name may occur in it as another word.
     """
 
     path: str
@@ -34,7 +34,10 @@ class CitationVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A citation: a file of a tree, lines of it, or a definition in it; `is_new` if no commit had that when it was written."""
+    """A citation of a file, of lines of it, or of a definition in it, `written` as in the text.
+
+    `is_new`: no commit had it when it was written.
+    """
 
     written: str
     path: str
@@ -45,9 +48,9 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Something that is cited, its verdict, and where it is now, empty where it is gone.
+    """A citation, its verdict, and where the code is now, empty if it is gone.
 
-    `since` is the first commit in which it does not stand as it did; empty if it does, or no commit has the change yet.
+    `since` is the first commit in which it does not hold; empty if it holds, or no commit has the change yet.
     """
 
     cited: Cited
@@ -57,5 +60,5 @@ class Judged:
 
     @property
     def holds(self) -> bool:
-        """Whether it stands as it did."""
+        """Whether the code is as it was when it was cited."""
         return self.verdict is CitationVerdict.HOLDS

@@ -11,16 +11,16 @@ from minutebook.features.citations.texts import CitingText, citing_text
 from minutebook.record.caller import Caller
 from minutebook.record.errors import NotFound
 from minutebook.record.filters import Filter
-from minutebook.record.records import Decision, Entry, Kind, Memory, Record, Summary, Turn
+from minutebook.record.records import CLASSES, Decision, Entry, Kind, Memory, Record, Summary, Turn
 from minutebook.record.trust.acts import CONFIRM
 from minutebook.record.trust.trail import DONE, UNDO
 from minutebook.record.writing.turns import EditedFiles, turns_of
 
 LONGEST = 20_000
-"""Characters of a text that are read for citations."""
+"""Characters of a text that are searched for citations, at most."""
 
 MOST_TURNS, MOST_FILES = 2_000, 50
-"""Turns of a session that are read for files, and the files that it cites, the last first."""
+"""The most turns of a session that are searched for changed files, and the most of these, the last first, that it cites."""
 
 CITING = (Memory, Decision, Summary)
 
@@ -31,7 +31,7 @@ class CitingRecord:
 
     repository: str | None
     text: CitingText
-    said: str
+    digest: str
 
     @property
     def name(self) -> RecordName:
@@ -40,12 +40,12 @@ class CitingRecord:
 
     @property
     def may_cite(self) -> bool:
-        """Whether it may cite something; of a session its turns tell."""
+        """Whether it may cite something; the files of a session are known only from its turns."""
         return self.text.kind is Kind.SUMMARY or bool(self.text.references())
 
 
 class CitingRecords:
-    """Returns records as they cite code, as of when a person last confirmed them."""
+    """Returns the texts of records that may cite code, as of the last time that a person confirmed them."""
 
     def __init__(self, app: App) -> None:
         self._store = app.infrastructure.store
@@ -59,7 +59,7 @@ class CitingRecords:
         return [_citing(each, confirmed.get((each.kind, each.id))) for each in citing]
 
     def with_files(self, organization: str, citing: CitingRecord) -> CitingRecord:
-        """Return a record with the files that it cites beside its text; those of a session are read in its turns."""
+        """Return a record, of a session with the files that its turns changed, which it cites, too."""
         if citing.text.kind is not Kind.SUMMARY:
             return citing
         summary = self._store.get(Summary, organization, citing.text.id)
@@ -75,8 +75,8 @@ class CitingRecords:
 def _citing(record: Memory | Decision | Summary, confirmed: datetime | None) -> CitingRecord:
     text = citing_text(record, confirmed)
     text = replace(text, text=text.text[:LONGEST])
-    said = f"{record.repository}\n{text.at.isoformat()}\n{text.text}"
-    digest = hashlib.sha1(said.encode("utf-8", "surrogatepass"), usedforsecurity=False)
+    fields = f"{record.repository}\n{text.at.isoformat()}\n{text.text}"
+    digest = hashlib.sha1(fields.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     return CitingRecord(record.repository, text, digest.hexdigest())
 
 
@@ -88,22 +88,23 @@ class Confirmations:
         self._rows = CitationRows(app.infrastructure.database)
 
     def confirm(self, caller: Caller, record: Decision | Summary) -> None:
-        """Say that a record holds. Raises Refused if the caller may not write to it."""
+        """Confirm that a record holds. Raises Refused if the caller may not write to it."""
         self._note(caller, CONFIRM, record)
 
     def take_back(self, caller: Caller, organization: str, kind: Kind, id: str) -> None:
         """Undo the last confirmation of a record. Raises Refused, NotFound."""
-        record = self._store.get(_FIXED[kind], organization, id)
+        record = self._store.get(CLASSES[kind], organization, id)
         if not isinstance(record, (Decision, Summary)):
             raise NotFound(kind, id)
         self._note(caller, UNDO, record)
 
     def is_last(self, confirmed: Entry) -> bool:
-        """Tell whether the confirmation of an entry is the last that was not taken back."""
+        """Tell whether an entry is the last confirmation of its record that was not taken back."""
         in_force = self._in_force(confirmed.organization, confirmed.subject)
         return bool(in_force) and in_force[-1].number == confirmed.number
 
     def _note(self, caller: Caller, act: str, record: Decision | Summary) -> None:
+        """Enter an act on the trail, and keep when the record was last confirmed after it."""
         organization = record.organization
         with self._trail.audited_batch([organization]):
             with self._trail.audited(caller, organization, act, record.kind, record.id) as audit:
@@ -124,6 +125,3 @@ class Confirmations:
             elif entry.act == UNDO and not entry.fingerprints and found:
                 found.pop()
         return found
-
-
-_FIXED: dict[Kind, type[Record]] = {Kind.DECISION: Decision, Kind.SUMMARY: Summary}

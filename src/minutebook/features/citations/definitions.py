@@ -1,4 +1,4 @@
-"""The definitions and named values of a file, each with digests that blanks and comments do not change, and decorators do."""
+"""The definitions and named values of a file, each with digests of its tokens and decorators, without blanks and comments."""
 
 import hashlib
 from bisect import bisect_left
@@ -14,15 +14,15 @@ from minutebook.features.code.chunking.languages import Grammar, language_of
 from minutebook.features.code.chunking.outline import Definition
 
 _CLOSING = frozenset({b")", b"]", b"}"})
-# Grammars put these beside the definition; Java's annotations and the like stand in it.
+# Nodes that stand before the definition; Java's annotations and the like are part of it.
 _DECORATORS = frozenset({"decorator", "attribute_item"})
-# A string is one token, with the blanks in it, unless it holds code.
+# A string is one token, with its blanks, unless it contains code in one of these.
 _INTERPOLATIONS = frozenset({"template_substitution", "interpolation", "interpolated_expression"})
 _EXPORTS = frozenset({b"export", b"default"})
 
 
 def definitions_of(path: str, text: str) -> list[CodeDefinition]:
-    """Return the definitions and named values of a file in order; none where its language is not known, or no parser can read it."""
+    """Return the definitions and named values of a file in order; none if its language is unknown or cannot be parsed."""
     language = language_of(path, text)
     if language is None or (language.grammar is None and language.name not in WITHOUT_GRAMMAR):
         return []
@@ -39,22 +39,22 @@ def definitions_of(path: str, text: str) -> list[CodeDefinition]:
     made = [_definition(path, each, outer, tokens) for each, outer in _nested(found)]
     starts = [0, *accumulate(map(len, encoded))]
     made += [
-        _value(path, each, said)
+        _value(path, each, own)
         for each in named_values(language.name, lines, found)
-        # What stands in a comment or a long string has no tokens of its own.
-        if (said := tokens.between(starts[each.first], starts[each.last + 1]))
+        # Lines in a comment or a long string have no tokens of their own.
+        if (own := tokens.between(starts[each.first], starts[each.last + 1]))
     ]
     return sorted(made, key=lambda each: (each.first, -each.last))
 
 
 def _nested(found: Sequence[Definition]) -> Iterator[tuple[Definition, tuple[Definition, ...]]]:
-    """Yield each definition with those around it."""
-    around: list[Definition] = []
+    """Yield each definition with those that enclose it, outer first."""
+    enclosing: list[Definition] = []
     for each in found:
-        while around and around[-1].end <= each.start:
-            around.pop()
-        yield each, tuple(around)
-        around.append(each)
+        while enclosing and enclosing[-1].end <= each.start:
+            enclosing.pop()
+        yield each, tuple(enclosing)
+        enclosing.append(each)
 
 
 def _names(definitions: Iterable[Definition]) -> Iterator[str]:
@@ -64,53 +64,52 @@ def _names(definitions: Iterable[Definition]) -> Iterator[str]:
 def _definition(
     path: str, found: Definition, outer: Sequence[Definition], tokens: "_Tokens"
 ) -> CodeDefinition:
-    decorators, said = tokens.before(found.start), tokens.between(found.start, found.end)
+    decorators, own = tokens.before(found.start), tokens.between(found.start, found.end)
     name = found.name.encode()
     return CodeDefinition(
         path,
         tuple(_names((*outer, found))),
         found.first + 1,
         found.last + 1,
-        _digest([*decorators, *said]),
-        _digest([b"" if word == name else word for word in (*decorators, *said)]),
-        _digest([*decorators, *_without_first(said, name)]),
+        _digest([*decorators, *own]),
+        _digest([b"" if word == name else word for word in (*decorators, *own)]),
+        _digest([*decorators, *_without_first(own, name)]),
     )
 
 
-def _value(path: str, found: NamedValue, said: Sequence[bytes]) -> CodeDefinition:
-    """Return a named value. All its digests but one hold its name: many values are alike, so that none is found under a new name."""
-    # A comma at the end says no more than that another value follows.
-    digest = _digest(said[:-1] if said[-1:] == [b","] else said)
+def _value(path: str, found: NamedValue, tokens: Sequence[bytes]) -> CodeDefinition:
+    """Return a named value; it is never found under a new name, since many values are alike."""
+    # A comma at the end only says that another value follows.
+    digest = _digest(tokens[:-1] if tokens[-1:] == [b","] else tokens)
     names = (*_names(found.around), *found.names)
-    own = f"{digest} {names[-1]}"
-    return CodeDefinition(
-        path, names, found.first + 1, found.last + 1, digest, own, own, is_value=True
-    )
+    with_name = f"{digest} {names[-1]}"
+    first, last = found.first + 1, found.last + 1
+    return CodeDefinition(path, names, first, last, digest, with_name, with_name, is_value=True)
 
 
 def _words(lines: Iterable[str]) -> list[bytes]:
-    """Return the words of lines that are no comments."""
-    said = (line.split() for line in lines if not line.lstrip().startswith(("#", ";")))
-    return [word.encode("utf-8", "replace") for line in said for word in line]
+    """Return the words of the lines that are no comments."""
+    split = (line.split() for line in lines if not line.lstrip().startswith(("#", ";")))
+    return [word.encode("utf-8", "replace") for line in split for word in line]
 
 
-def _without_first(said: Sequence[bytes], name: bytes) -> list[bytes]:
-    """Return tokens with the first that is a name left out, as if it were empty."""
-    at = said.index(name) if name in said else len(said)
-    return [*said[:at], b"", *said[at + 1 :]]
+def _without_first(tokens: Sequence[bytes], name: bytes) -> list[bytes]:
+    """Return tokens with the first occurrence of a name replaced by an empty one."""
+    index = tokens.index(name) if name in tokens else len(tokens)
+    return [*tokens[:index], b"", *tokens[index + 1 :]]
 
 
 class _Tokens:
-    """The tokens of a text that are no comments."""
+    """The tokens of a text without comments."""
 
     def __init__(self, source: bytes, grammar: Grammar) -> None:
         self._decorators: dict[int, int] = {}
-        """Where the decorators begin, by where they end."""
+        """The first byte of each decorator, by the byte at its end."""
         self._places = list(self._leaves(syntax.parsed(source, grammar)))
         self._words = [source[start:end] for start, end in self._places]
 
     def between(self, start: int, end: int) -> list[bytes]:
-        """Return the tokens from one byte to another."""
+        """Return the tokens between two bytes."""
         return self._words[self._index(start) : self._index(end)]
 
     def before(self, start: int) -> list[bytes]:
@@ -127,7 +126,7 @@ class _Tokens:
         return bisect_left(self._places, (byte, 0))
 
     def _leaves(self, tree: Tree) -> Iterator[tuple[int, int]]:
-        """Yield where tokens begin and end, and note the decorators."""
+        """Yield the first byte of each token and the byte at its end, and note the decorators."""
         cursor = tree.walk()
         while True:
             node = cursor.node
@@ -148,10 +147,10 @@ class _Tokens:
 
 
 def _digest(tokens: Sequence[bytes]) -> str:
-    """Return a digest of tokens, but for a comma before a closing bracket."""
-    said = [
+    """Return a digest of tokens, without commas before a closing bracket."""
+    kept = [
         each
         for each, after in zip_longest(tokens, tokens[1:])
         if each != b"," or after not in _CLOSING
     ]
-    return hashlib.sha1(b"\0".join(said), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(b"\0".join(kept), usedforsecurity=False).hexdigest()

@@ -12,13 +12,14 @@ from minutebook.store.sql.change_feed import ProgramMarks
 from minutebook.store.values import Change
 
 BATCH, BATCH_SECONDS = 200, 0.2
-"""Changes between two notes of how far a follower has come, and the seconds beyond which it takes fewer: a kill costs so much."""
+"""The most changes in a batch, and the seconds after which the next batch is smaller: a kill costs a batch."""
 
 OnChanges = Callable[[Caller, str, Sequence[Change]], None]
+"""Handles a batch of changes of an organization."""
 
 
 class Followed(Enum):
-    """The end of a look at an organization: all is followed, more is left, or another process is at it."""
+    """How following the changes of an organization ended: all were handled, some are left, or another process does it."""
 
     DONE = 1
     UNFINISHED = 2
@@ -26,9 +27,9 @@ class Followed(Enum):
 
 
 class Follower:
-    """Hands the changes of an organization to `on_changes` with the caller and its name, a batch at a time; one process at a time.
+    """Passes the changes of an organization to `on_changes`, batch by batch, in one process at a time.
 
-    A batch that was cut short comes again, and so does everything where `version` is another than it was.
+    A batch that was cut short is passed again, and so are all changes if `version` differs from the last time.
     """
 
     def __init__(
@@ -50,9 +51,9 @@ class Follower:
         keeps: bool = True,
         on_end: Callable[[], Mapping[str, Any]] = dict,
     ) -> Followed:
-        """Follow the changes, about `most` at once, and do `on_end` at their end, of which the answer is `noted`.
+        """Pass on about `most` changes (None: all), then call `on_end`; its answer is kept for `noted_at_end`.
 
-        What does not `keep` how far it came leaves no trace. Raises StoreError.
+        Unless it `keeps` how far it came, the same changes come again the next time. Raises StoreError.
         """
         with self._locks.hold(f"{self._name}\0{organization}") as held:
             if held is None:
@@ -61,7 +62,7 @@ class Follower:
             end = self._store.sequence(organization)
             first = since = mark["sequence"] if mark.get("version") == self._version else 0
             if since > end:
-                # The store is another than it was, or was brought back from a backup.
+                # This is another store than the last time, or one restored from a backup.
                 first = since = 0
             looked_at, size = 0, 1
             while changes := self._store.changes(organization, since, size):
@@ -81,7 +82,7 @@ class Follower:
             return Followed.DONE
 
     def begin_anew(self, organization: str) -> None:
-        """Have all changes of an organization come again. Raises StoreError."""
+        """Let all changes of an organization come again. Raises StoreError."""
         self._marks.put(organization, self._name, {})
 
     def _put(self, organization: str, sequence: int, noted: Mapping[str, Any]) -> None:
@@ -90,7 +91,7 @@ class Follower:
 
 
 def noted_at_end(store: Tended, follower: str, organization: str) -> Mapping[str, Any]:
-    """Return the note of a follower from the last time that it came to the end of an organization's changes."""
+    """Return the answer of a follower's `on_end` from the last time that it had passed on all changes of an organization."""
     mark = ProgramMarks(store.database).marks_of(organization).get(follower, {})
     noted: Mapping[str, Any] = mark.get("noted", {})
     return noted

@@ -14,7 +14,7 @@ from minutebook.features.citations.texts import CITES
 def _in_metadata(options: dict[str, str], typed: dict[str, Any]) -> bool:
     """Add the given citations to a memory's metadata; the memory is kept all the same."""
     if given := list(dict.fromkeys(typed["cites"])):
-        _tell_missing(given)
+        _warn_of_missing(given)
         typed["more"] = {CITES: given}
     return False
 
@@ -22,14 +22,14 @@ def _in_metadata(options: dict[str, str], typed: dict[str, Any]) -> bool:
 def _in_consequences(options: dict[str, str], typed: dict[str, Any]) -> bool:
     """Add the given citations to a decision's consequences; the decision is recorded all the same."""
     if given := list(dict.fromkeys(typed["cites"])):
-        _tell_missing(given)
+        _warn_of_missing(given)
         named = ", ".join(f"`{each}`" for each in given)
         typed["consequences"] = (*typed["consequences"], f"It concerns {named}.")
     return False
 
 
-def _tell_missing(given: Sequence[str]) -> None:
-    """Warn of citations that are not there, once, in the last commit of this folder's repository."""
+def _warn_of_missing(given: Sequence[str]) -> None:
+    """Warn of citations that the last commit of this folder's repository does not have, or more than once."""
     from minutebook.features.citations.checking import CodeCheck
     from minutebook.record.errors import InvalidInput
 

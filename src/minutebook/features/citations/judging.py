@@ -1,4 +1,4 @@
-"""Judge a citation: does it hold, was the code changed, renamed, moved, or is it gone."""
+"""Judge a citation: it holds, or the code was changed, renamed or moved, or is gone."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from minutebook.features.code.references import Reference
 def cited_in(
     references: list[Reference], tree: SearchedTree, among: frozenset[str] | None = None
 ) -> Iterator[Cited]:
-    """Yield the citations of some files of a tree (None: all): references to code that exists there, once in the whole tree."""
+    """Yield the references to code that the whole tree has exactly once, in one of the files `among` its own (None: any)."""
     for each in references:
         path = None if each.path is None else tree.file_named(each.path)
         if each.path is not None and (path is None or (among is not None and path not in among)):
@@ -28,13 +28,13 @@ def cited_in(
 
 
 def judge(cited: Cited, comparison: TreeComparison) -> Judged:
-    """Judge something that is cited in the tree before by the tree after."""
+    """Judge a citation of the tree before by the tree after."""
     if cited.path not in comparison.now:
         place = cited.path if cited.definition is None else _place(cited.definition)
         return Judged(cited, CitationVerdict.HOLDS, place)
     path = comparison.now[cited.path]
     if cited.definition is not None:
-        return _definition(cited, cited.definition, path, comparison)
+        return _judge_definition(cited, cited.definition, path, comparison)
     if path is None:
         return Judged(cited, CitationVerdict.GONE)
     if cited.lines is not None and not _has_lines(cited, cited.lines, path, comparison):
@@ -43,24 +43,26 @@ def judge(cited: Cited, comparison: TreeComparison) -> Judged:
 
 
 def _unchanged(cited: Cited, path: str | None, place: str) -> Judged:
+    """Return the verdict on unchanged code that is in the file `path` now."""
     is_here = path == cited.path
     return Judged(cited, CitationVerdict.HOLDS if is_here else CitationVerdict.MOVED, place)
 
 
-def _definition(
+def _judge_definition(
     cited: Cited, before: CodeDefinition, path: str | None, comparison: TreeComparison
 ) -> Judged:
-    here = [] if path is None else _like(before, comparison.after.definitions(path))
+    """Judge a definition; `path` is where its file is now, None if that is gone."""
+    here = [] if path is None else _same_sort(before, comparison.after.definitions(path))
     if same := [each for each in here if each.names == before.names]:
         if any(each.digest == before.digest for each in same):
             return _unchanged(cited, path, _place(same[0]))
         return Judged(cited, CitationVerdict.CHANGED, _place(same[0]))
     lines = before.first, before.last
     if before.is_value and path is not None and _has_lines(cited, lines, path, comparison):
-        # It stands in a condition now, or below another key.
+        # It is in a condition now, or below another key.
         return _unchanged(cited, path, _place(replace(before, path=path)))
-    known = {each.names for each in _like(before, comparison.before.definitions(cited.path))}
-    elsewhere = _like(before, comparison.definitions_elsewhere(path, before.names[-1]))
+    known = {each.names for each in _same_sort(before, comparison.before.definitions(cited.path))}
+    elsewhere = _same_sort(before, comparison.definitions_elsewhere(path, before.names[-1]))
     new = [each for each in here if each.names not in known]
     for verdict, among in ((CitationVerdict.RENAMED, new), (CitationVerdict.MOVED, elsewhere)):
         if found := [each for each in among if is_renamed(before, each)]:
@@ -72,13 +74,13 @@ def _definition(
     return Judged(cited, CitationVerdict.GONE)
 
 
-def _like(definition: CodeDefinition, found: Iterable[CodeDefinition]) -> list[CodeDefinition]:
-    """Return the values where a value is judged, else the definitions."""
+def _same_sort(definition: CodeDefinition, found: Iterable[CodeDefinition]) -> list[CodeDefinition]:
+    """Return the values of those found if the definition is a value, else the definitions."""
     return [each for each in found if each.is_value == definition.is_value]
 
 
 def is_renamed(before: CodeDefinition, after: CodeDefinition) -> bool:
-    """Tell whether two definitions are the same but for their names."""
+    """Tell whether two definitions differ only in their names."""
     return after.nameless == before.nameless or after.headless == before.headless
 
 
@@ -87,13 +89,13 @@ def _place(definition: CodeDefinition) -> str:
 
 
 def _has_lines(cited: Cited, lines: tuple[int, int], path: str, comparison: TreeComparison) -> bool:
-    """Tell whether lines stand together in a file, wherever; of none it is true."""
+    """Tell whether the cited lines are together anywhere in a file; True if they are blank."""
     first, last = lines
     wanted = _plain(comparison.before.lines(cited.path)[first - 1 : last])
     return not wanted or wanted in _plain(comparison.after.lines(path))
 
 
 def _plain(lines: list[str]) -> str:
-    """Return lines without blanks around and between their words, each between line ends."""
-    said = [" ".join(line.split()) for line in lines if line.strip()]
-    return "".join(f"\n{line}\n" for line in said)
+    """Return the lines that are not blank, with single blanks between words, each between line ends."""
+    plain = [" ".join(line.split()) for line in lines if line.strip()]
+    return "".join(f"\n{line}\n" for line in plain)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from minutebook.features.code.chunking.outline import Definition, indent_of
 
 WITHOUT_GRAMMAR = frozenset({"yaml", "ini", "make"})
-"""Languages whose values stand in one another by their indents alone."""
+"""Languages in which only the indent shows that a value is inside another."""
 
 _WITH_COLON = WITHOUT_GRAMMAR | {"json"}
 _LONGEST = 300
@@ -26,7 +26,7 @@ _VALUE_IN_GO = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NamedValue:
-    """A value: its first and last line, from 0, the definitions around it, and its names, outer first."""
+    """A value: its first and last line, counted from 0, the definitions `around` it, and its names, outer first."""
 
     first: int
     last: int
@@ -38,13 +38,14 @@ def named_values(
     language: str, lines: Sequence[str], definitions: Sequence[Definition]
 ) -> Iterator[NamedValue]:
     """Yield the values of a file in order: at its margin, and as members of definitions that are no functions."""
-    coming, around = list(reversed(definitions)), list[Definition]()
-    keys, pattern = list[tuple[int, str]](), _VALUE_IN_GO if language == "go" else _VALUE
+    pattern = _VALUE_IN_GO if language == "go" else _VALUE
+    following, around = list(reversed(definitions)), list[Definition]()
+    keys = list[tuple[int, str]]()
     for number, line in enumerate(lines):
         while around and around[-1].last < number:
             around.pop()
-        while coming and coming[-1].first <= number:
-            around.append(coming.pop())
+        while following and following[-1].first <= number:
+            around.append(following.pop())
         found = pattern.match(line[:_LONGEST])
         if found is None or not (found["equals"] or language in _WITH_COLON):
             continue
@@ -60,18 +61,18 @@ def named_values(
 
 
 def _member_indent(lines: Sequence[str], number: int, around: Sequence[Definition]) -> int:
-    """Return the indent of the members of the innermost definition around a line, -1 if it has none there."""
+    """Return the indent of the members of the innermost definition around a line, 0 at the margin, -1 in a function or head."""
     if not around:
         return 0
     inner = around[-1]
     if inner.type == "function" or inner.first == number:
         return -1
-    following = (lines[at] for at in range(inner.head + 1, number + 1))
-    return indent_of(next((line for line in following if line.strip()), ""))
+    body = lines[inner.head + 1 : number + 1]
+    return indent_of(next((line for line in body if line.strip()), ""))
 
 
 def _last(lines: Sequence[str], first: int, indent: int) -> int:
-    """Return the last line of a value: of those that are indented more, or the bracket that closes it."""
+    """Return the last line of a value: the last that is indented more, or the bracket that closes it."""
     last = first
     for number in range(first + 1, len(lines)):
         line = lines[number].strip()

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 MOST_SESSIONS = 200
-"""Sessions, the latest, of which the turns are read for files."""
+"""The latest sessions, whose turns are searched for changed files."""
 
 
 @operation("knowledge", is_long=True)
 def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) -> list[CitingText]:
-    """Return the memories, decisions and summaries of a folder that may cite code, newest first."""
+    """Return the texts of the memories, decisions and summaries of a folder that may cite code, newest first."""
     from minutebook.features.citations.citing import CitingRecords
 
     citing = app.get(CitingRecords)

@@ -35,7 +35,7 @@ TABLES = SideTables((_CITATIONS, _CONFIRMED))
 
 
 Stamp = tuple[int, int]
-"""The size of a file and when it was changed, in nanoseconds."""
+"""The size of a file in bytes, and the time of its last change in nanoseconds."""
 
 RecordName = tuple[Kind, str]
 """The kind and id of a record of an organization."""
@@ -43,20 +43,20 @@ RecordName = tuple[Kind, str]
 _COLUMNS = "kind, id, tree, said, base, head, stamps, judged"
 
 _WAIT = 2.0
-"""Seconds for which rows wait for those who write to the same file."""
+"""Seconds to wait for other writers to the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRecord:
-    """The citations of a record in a work tree, judged.
+    """The verdicts on a record's citations in a work tree.
 
-    `said` is the digest of its text, `base` the commit at which it cites, `head` the last commit when it was judged. `stamps` are of
-    the files that the verdicts are about, None for one that was not there.
+    `digest` is that of its text, `base` the commit with the cited code, `head` the last commit when it was judged.
+    `stamps` are those of the files that the verdicts are about, None for one that did not exist.
     """
 
     name: RecordName
     tree: str
-    said: str
+    digest: str
     base: str
     head: str
     stamps: Mapping[str, Stamp | None]
@@ -64,14 +64,14 @@ class JudgedRecord:
 
     @property
     def holds(self) -> bool:
-        """Whether all that it cites stands as it did."""
+        """Whether all its citations hold."""
         return all(each.holds for each in self.judged)
 
 
 class CitationRows:
-    """The judged citations and the confirmations in their tables; each member may be called from any thread.
+    """The judged citations and the confirmations in their tables; each method may be called from any thread.
 
-    What was judged is derived: nobody is told that it changed, and no organization's writers are waited for long.
+    Verdicts are derived: they are in no change feed, and writing them waits only a short time for other writers.
     """
 
     def __init__(self, database: Database) -> None:
@@ -80,7 +80,7 @@ class CitationRows:
     def rows_of(
         self, organization: str, names: Collection[RecordName]
     ) -> Mapping[RecordName, Mapping[str, JudgedRecord]]:
-        """Return the rows of some records, by record and work tree."""
+        """Return the verdicts on some records, by record and work tree."""
         number = self._database.number_of(organization)
         found = defaultdict[RecordName, dict[str, JudgedRecord]](dict)
         with self._database.reading() as connection:
@@ -95,42 +95,33 @@ class CitationRows:
                 found[each.name][each.tree] = each
         return found
 
-    def in_tree(self, organization: str, tree: str) -> list[JudgedRecord]:
-        """Return the rows of a work tree."""
+    def all(self, organization: str, tree: str | None = None) -> list[JudgedRecord]:
+        """Return the verdicts on all records of an organization, only those in a work tree if one is given."""
         number = self._database.number_of(organization)
+        condition, values = ("", ()) if tree is None else (" AND tree = ?", (tree,))
         with self._database.reading() as connection:
             rows = connection.rows(
-                f"SELECT {_COLUMNS} FROM citations WHERE organization = ? AND tree = ?",  # noqa: S608
-                (number, tree),
-            )
-        return [_read(row) for row in rows]
-
-    def all(self, organization: str) -> list[JudgedRecord]:
-        """Return the rows of an organization."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
-            rows = connection.rows(
-                f"SELECT {_COLUMNS} FROM citations WHERE organization = ?",  # noqa: S608
-                (number,),
+                f"SELECT {_COLUMNS} FROM citations WHERE organization = ?{condition}",  # noqa: S608
+                (number, *values),
             )
         return [_read(row) for row in rows]
 
     def put(self, organization: str, records: Iterable[JudgedRecord], wait: float = _WAIT) -> None:
-        """Keep rows in place of those of the same records and work trees. Raises StoreBusy after so many seconds."""
-        with self._database.writing_beside(wait) as connection:
-            number = self._database.registered(organization)
+        """Put the verdicts on records in place of those in the same work trees. Raises StoreBusy after `wait` seconds."""
+        with self._database.writing_outside_feed(wait) as connection:
+            number = self._database.number_for_writing(organization)
             for each in records:
                 stamps = json.dumps(dict(each.stamps))
                 judged = json.dumps(plain(each.judged))
-                row = (*each.name, each.tree, each.said, each.base, each.head, stamps, judged)
+                row = (*each.name, each.tree, each.digest, each.base, each.head, stamps, judged)
                 _put(connection, number, row)
 
     def remove(self, organization: str, names: Collection[RecordName]) -> None:
-        """Remove the rows of some records. Raises StoreBusy after two seconds."""
+        """Remove the verdicts on some records. Raises StoreBusy after two seconds."""
         if not names:
             return
         number = self._database.number_of(organization)
-        with self._database.writing_beside(_WAIT) as connection:
+        with self._database.writing_outside_feed(_WAIT) as connection:
             for kind, id in names:
                 connection.run(
                     "DELETE FROM citations WHERE organization = ? AND kind = ? AND id = ?",
@@ -138,15 +129,15 @@ class CitationRows:
                 )
 
     def clear(self, organization: str) -> None:
-        """Remove all rows of an organization, so that all is judged anew."""
+        """Remove all verdicts of an organization, so that all records are judged anew."""
         number = self._database.number_of(organization)
-        with self._database.writing_beside(_WAIT) as connection:
+        with self._database.writing_outside_feed(_WAIT) as connection:
             connection.run("DELETE FROM citations WHERE organization = ?", (number,))
 
     def confirmed(
         self, organization: str, names: Collection[RecordName]
     ) -> Mapping[RecordName, datetime]:
-        """Return when some records were last confirmed, of those that were."""
+        """Return the instants at which records were last confirmed; those that never were are left out."""
         if not names:
             return {}
         number = self._database.number_of(organization)
@@ -160,7 +151,7 @@ class CitationRows:
         return {name: at for name, at in found.items() if name in names}
 
     def put_confirmed(self, organization: str, name: RecordName, at: datetime | None) -> None:
-        """Keep when a record was last confirmed, None: never. Inside a transaction of the store it is part of it."""
+        """Put the instant at which a record was last confirmed, None: never; part of the store's transaction if there is one."""
         with self._database.writing(organization) as (connection, number):
             connection.run(
                 "DELETE FROM citations_confirmed WHERE organization = ? AND kind = ? AND id = ?",
@@ -186,13 +177,13 @@ def _put(connection: Connection, number: int, row: tuple[str, ...]) -> None:
 
 
 def _read(row: tuple[Any, ...]) -> JudgedRecord:
-    kind, id, tree, said, base, head, stamps, judged = map(value_text, row)
+    kind, id, tree, digest, base, head, stamps, judged = map(value_text, row)
     known = _judged(judged)
     return JudgedRecord(
         (Kind(kind), id),
         tree,
-        # Verdicts of another form are judged anew.
-        "" if known is None else said,
+        # Without its digest a record is judged anew: its verdicts have an old form.
+        "" if known is None else digest,
         base,
         head,
         {path: stamp and (stamp[0], stamp[1]) for path, stamp in json.loads(stamps).items()},
@@ -202,7 +193,7 @@ def _read(row: tuple[Any, ...]) -> JudgedRecord:
 
 @lru_cache(maxsize=1024)
 def _judged(text: str) -> tuple[Judged, ...] | None:
-    """Read verdicts, None if they are of another form; those of a record are read again with each answer that has it."""
+    """Return the verdicts in a JSON text, None if it has another form; cached, as each answer with a record reads them."""
     try:
         read: tuple[Judged, ...] = value_of(tuple[Judged, ...], json.loads(text))
     except (TypeError, ValueError, KeyError):

@@ -14,7 +14,7 @@ from minutebook.record.trust.done_acts import DoneAct, Undoing
 
 
 def note_absent(app: App, caller: Caller, record: TextRecord) -> None:
-    """Note in the call the files that a record cites and that are not in its project, if its work tree is known."""
+    """Add to the notes of a call the files that a record cites and its project does not have, if its work tree is known."""
     if not any(each.path for each in references_in(record.text)):
         return
     from minutebook.features.citations.checking import CodeCheck
@@ -31,7 +31,7 @@ def note_absent(app: App, caller: Caller, record: TextRecord) -> None:
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
-    """Return the way to take the confirmations of an act back; None if it confirmed nothing."""
+    """Return how the confirmations of an act are undone, or why they cannot be; None if it confirmed nothing."""
     from minutebook.features.citations.citing import Confirmations
 
     confirmations = app.get(Confirmations)

@@ -1,4 +1,4 @@
-"""Say a verdict beside a hit."""
+"""The notes on hits that tell the verdicts on their citations."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from minutebook.features.citations.cited import CitationVerdict, Judged
 from minutebook.memory.search.hit_notes import HitNote
 from minutebook.record.reason import Reason
 
-_WORST = (
+_FROM_BEST = (
     CitationVerdict.HOLDS,
     CitationVerdict.MOVED,
     CitationVerdict.RENAMED,
@@ -15,21 +15,21 @@ _WORST = (
 )
 
 _LONGEST = 200
-"""Characters of a name or place that are told."""
+"""Characters of a name or path that are shown."""
 
 
 def worst_of(judged: Sequence[Judged]) -> Judged:
-    """Return the worst of some verdicts: of definitions and lines, or where only files are cited, of files."""
+    """Return the worst verdict on a definition or lines; on a file only if nothing else is cited."""
     exact = [each for each in judged if each.cited.definition or each.cited.lines]
-    return max(exact or judged, key=lambda each: _WORST.index(each.verdict))
+    return max(exact or judged, key=lambda each: _FROM_BEST.index(each.verdict))
 
 
 def note_on(judged: Sequence[Judged]) -> HitNote:
-    """Return the note on a record that cites something; where only files are cited, it is told last once all are gone."""
+    """Return the note on a record with citations; the hit comes last if the worst is gone, or all files if it cites only files."""
     worst = worst_of(judged)
     text, others = phrase(worst), sum(not each.holds for each in judged) - (not worst.holds)
     if len(judged) > 1 and not worst.holds:
-        text = Reason("{name} {verdict}", name=shown(worst.cited.written), verdict=text)
+        text = Reason("{name} {verdict}", name=printable(worst.cited.written), verdict=text)
     if others:
         text = Reason("{verdict}; {count} more not as before", verdict=text, count=others)
     is_exact = worst.cited.definition is not None or worst.cited.lines is not None
@@ -39,26 +39,26 @@ def note_on(judged: Sequence[Judged]) -> HitNote:
 
 
 def phrase(judged: Judged) -> Reason:
-    """Say a verdict, where the thing is now, and since which commit."""
-    path, _, name = (
-        judged.where.rpartition(":") if judged.cited.definition else (judged.where, "", "")
-    )
+    """Return a verdict in words, with where the code is now and since which commit."""
+    path, name = printable(judged.where), ""
+    if judged.cited.definition is not None:
+        path, name = (printable(part) for part in judged.where.rpartition(":")[::2])
     match judged.verdict:
         case CitationVerdict.HOLDS:
             return Reason("holds")
         case CitationVerdict.RENAMED:
-            said = Reason("renamed to {name} in {path}", name=shown(name), path=shown(path))
+            verdict = Reason("renamed to {name} in {path}", name=name, path=path)
         case CitationVerdict.MOVED:
-            said = Reason("moved to {path}", path=shown(path))
+            verdict = Reason("moved to {path}", path=path)
         case CitationVerdict.CHANGED:
-            said = Reason("changed")
+            verdict = Reason("changed")
         case CitationVerdict.GONE:
-            said = Reason("gone")
+            verdict = Reason("gone")
     if judged.since:
-        return Reason("{verdict} since {commit}", verdict=said, commit=judged.since)
-    return Reason("{verdict}, in no commit yet", verdict=said)
+        return Reason("{verdict} since {commit}", verdict=verdict, commit=judged.since)
+    return Reason("{verdict}, in no commit yet", verdict=verdict)
 
 
-def shown(text: str) -> str:
-    """Return a name of somebody's code as a reader may be shown it: one line, no control characters, not endless."""
+def printable(text: str) -> str:
+    """Return a name or path of somebody's code as it may be shown: without control characters, and cut."""
     return "".join(sign if sign.isprintable() else "?" for sign in text[:_LONGEST])

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from minutebook.features.code.references import Reference, as_given, below, references_in
+from minutebook.features.code.references import (
+    Reference,
+    quote_citations,
+    references_in,
+    relative_to_root,
+)
 from minutebook.record.records import Decision, Kind, Memory, MemoryType, Summary
 
 CITES = "cites"
-"""The field of a memory's metadata with citations given by hand."""
+"""The field of a memory's metadata with citations that a person gave."""
 
 _RULES = frozenset(
     {
@@ -20,9 +25,9 @@ _RULES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CitingText:
-    """A record that holds and that may cite code: its text as of an instant, and whether others have to follow it.
+    """The text of a record that may cite code, as of the instant `at`; `is_binding` for decisions and rules.
 
-    `files` are cited beside its text: those that a session changed.
+    `files` are cited, too: those that a session changed.
     """
 
     kind: Kind
@@ -37,23 +42,23 @@ class CitingText:
         """Return the possible citations, each once, with paths below the root of a work tree."""
         files = [each.removeprefix(f"{root}/") for each in self.files]
         found = [
-            each if each.path is None else replace(each, path=below(root, each.path))
+            each if each.path is None else replace(each, path=relative_to_root(root, each.path))
             for each in references_in(self.text)
         ]
         return list(dict.fromkeys((*found, *map(Reference, files, files))))
 
     @property
     def label(self) -> str:
-        """The word for it: `rule` for a memory that others have to follow, else its kind."""
+        """The word for the record: `rule` for a binding memory, else its kind."""
         return "rule" if self.is_binding and self.kind is Kind.MEMORY else str(self.kind)
 
 
 def citing_text(
     record: Memory | Decision | Summary, confirmed: datetime | None = None
 ) -> CitingText:
-    """Return the text of a record that may cite code, with citations given by hand, as of when it was last said to hold.
+    """Return the text of a record that may cite code, with the citations that a person gave.
 
-    `confirmed` is when a person last confirmed a decision or a summary.
+    It is as of the last time that the record was changed, verified or, at the instant `confirmed`, confirmed.
     """
     text, is_binding = record.text, isinstance(record, Decision)
     match record:
@@ -61,9 +66,9 @@ def citing_text(
             is_first = record.version == 1 and record.updated_at == record.ingestion_time
             at = min(record.event_time, record.updated_at) if is_first else record.updated_at
             title, is_binding = record.title or record.content, record.type in _RULES
-            # The title that an importer made names the file that it read.
+            # An importer's title names the file that it read, which is no citation.
             text = record.content if "imported" in record.metadata else text
-            text = f"{text}\n{as_given(given_in(record.metadata))}".rstrip()
+            text = f"{text}\n{quote_citations(given_in(record.metadata))}".rstrip()
         case Decision():
             at, title = record.created_at, record.title
         case Summary():
@@ -73,6 +78,6 @@ def citing_text(
 
 
 def given_in(metadata: Mapping[str, object]) -> list[str]:
-    """Return the citations that were given by hand, by a memory's metadata; none where that is no list of texts."""
+    """Return the citations that a person gave, from a memory's metadata; none if the field is no list."""
     given = metadata.get(CITES)
     return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []

@@ -18,16 +18,16 @@ from minutebook.features.code.references import file_meant
 from minutebook.record.errors import InvalidInput
 
 MOST_FILES = 20_000
-"""Files of a repository that are read unasked, at most."""
+"""The most files of a repository that is read unasked."""
 
 MOST_SEARCHED = 1_000
-"""Files of a change that are looked into, at most."""
+"""The most files of a change that are searched."""
 
 MOST_KEPT = 1 << 28
-"""Bytes of files that are kept in memory; the others are read each time."""
+"""Bytes of files that are kept in memory; others are read each time."""
 
 UNREADABLE = (pygit2.GitError, LookupError, ValueError, OSError)
-"""The errors of pygit2 where a repository is broken, cut off, or none."""
+"""The errors of pygit2 if a folder has no repository, or one that is damaged or cut off."""
 
 PROJECT = "--project"
 
@@ -37,16 +37,16 @@ _FOLLOWED = DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED
 
 @contextmanager
 def reading_git(argument: str = PROJECT) -> Iterator[None]:
-    """Raise InvalidInput about an argument, in one line, if Git cannot read a repository within."""
+    """Raise InvalidInput about an argument if Git fails to read a repository in the block."""
     try:
         yield
     except UNREADABLE as error:
-        reason = reason_of(error)
+        reason = git_reason(error)
         raise InvalidInput(argument, "cannot be read by Git: {reason}", reason=reason) from error
 
 
-def reason_of(error: Exception) -> str:
-    """Return the text of an error of pygit2; a KeyError would put it in quotation marks."""
+def git_reason(error: Exception) -> str:
+    """Return the text of an error of pygit2, of a KeyError without the quotation marks."""
     return str(error.args[0] if isinstance(error, KeyError) and error.args else error)
 
 
@@ -82,7 +82,7 @@ def check_size(repository: pygit2.Repository) -> None:
 
 
 def commit_named(repository: pygit2.Repository, option: str, name: str) -> pygit2.Commit:
-    """Return the commit of a name that was given to an option. Raises InvalidInput if there is none."""
+    """Return the commit with a name that was given to an option. Raises InvalidInput if there is none."""
     try:
         return repository.revparse_single(name).peel(pygit2.Commit)
     except UNREADABLE as error:
@@ -91,7 +91,7 @@ def commit_named(repository: pygit2.Repository, option: str, name: str) -> pygit
 
 
 def file_id(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
-    """Return the id of a path's content at a commit, None if there is nothing."""
+    """Return the id of the content of a path at a commit, None if the path does not exist there."""
     return commit.tree[path].id if path in commit.tree else None
 
 
@@ -103,18 +103,18 @@ class FileTree(Protocol):
         """The paths, with forward slashes."""
 
     def read(self, path: str) -> bytes | None:
-        """Return the content of a file, None if that is no text, too large or cannot be read."""
+        """Return the content of a file, None if it is no text, too large or cannot be read."""
 
 
 class ContentCache:
-    """A cache of the contents of files, as long as there is room; the others are read each time."""
+    """A cache of the contents of text files, up to MOST_KEPT bytes; others are read each time."""
 
     def __init__(self) -> None:
         self._kept: dict[object, bytes | None] = {}
         self._room = MOST_KEPT
 
     def get(self, key: str | pygit2.Oid, read: Callable[[], bytes | None]) -> bytes | None:
-        """Return the content with a key, read if need be; None if it is no text, or too large."""
+        """Return the content with a key, by `read` if it is not cached; None if it is no text, or too large."""
         if key in self._kept:
             return self._kept[key]
         data = read()
@@ -127,7 +127,7 @@ class ContentCache:
 
 
 class Blobs:
-    """The texts in a repository; None for a file that is no text, is too large, or is lacking in a partial clone."""
+    """The texts in a repository; None for a file that is no text, too large, or missing in a partial clone."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self.repository = repository
@@ -170,27 +170,30 @@ class CommitTree:
                     yield f"{prefix}{entry.name}", entry.id
 
     def read(self, path: str) -> bytes | None:
-        """Return the content of a file, None if that is no text, too large or not there, as of a submodule."""
+        """Return the content of a file, None if it is no text, too large or not there, as in a submodule."""
         id = self.paths.get(path)
         return None if id is None else self._blobs.read(id)
 
 
 class FolderTree:
-    """The files of a work tree, of which Git says which differ from a commit; the rest are the commit's."""
+    """The files of a work tree; those that do not differ from a commit are read from the commit.
+
+    `now` and `added` say which differ, as in `TreeComparison`.
+    """
 
     def __init__(
-        self, root: Path, same: CommitTree, now: Mapping[str, str | None], added: frozenset[str]
+        self, root: Path, base: CommitTree, now: Mapping[str, str | None], added: frozenset[str]
     ) -> None:
         self._root = root
-        self._same = same
+        self._base = base
         self._differing = added | {path for path in now.values() if path is not None}
         gone = now.keys() - self._differing
-        self.paths: Mapping[str, object] = dict.fromkeys(same.paths.keys() - gone | self._differing)
+        self.paths: Mapping[str, object] = dict.fromkeys(base.paths.keys() - gone | self._differing)
 
     def read(self, path: str) -> bytes | None:
-        """Return the content of a file, None if that is no text, too large, a link or a pipe, or cannot be read."""
+        """Return the content of a file, None if it is no text, too large, a link or a pipe, or cannot be read."""
         if path not in self._differing:
-            return self._same.read(path)
+            return self._base.read(path)
         try:
             return read_regular(str(self._root / path), MAX_BYTES + 1)[0]
         except OSError:
@@ -198,7 +201,7 @@ class FolderTree:
 
 
 class SearchedTree:
-    """A tree in which definitions are looked up; each file is read and parsed once."""
+    """A tree of files in which definitions are looked up; each file is read and parsed once."""
 
     def __init__(self, files: FileTree) -> None:
         self._files = files
@@ -216,13 +219,13 @@ class SearchedTree:
         return found
 
     def file_named(self, path: str) -> str | None:
-        """Return the path of the file that a text means: it, or the only one that ends with it; else None."""
+        """Return the path of the file that a path in a text means: that itself, or the only one that ends with it; else None."""
         if path in self:
             return path
         return file_meant(path, self._by_name[path.rpartition("/")[2]])
 
     def has_named(self, path: str) -> bool:
-        """Tell whether a file is at a path, or at one that ends with it."""
+        """Tell whether there is a file at a path, or at one that ends with it."""
         return any(
             f"/{each}".endswith(f"/{path}") for each in self._by_name[path.rpartition("/")[2]]
         )
@@ -232,7 +235,7 @@ class SearchedTree:
         return self._content(path) is not None
 
     def lines(self, path: str) -> list[str]:
-        """Return the lines of a file; none of one that is no text."""
+        """Return the lines of a file; none if it is no text."""
         return decode(self._content(path) or b"").splitlines()
 
     def definitions(self, path: str) -> list[CodeDefinition]:
@@ -244,9 +247,9 @@ class SearchedTree:
     def defined(
         self, symbol: tuple[str, ...], among: frozenset[str] | None = None
     ) -> list[CodeDefinition]:
-        """Return the definitions that a name may mean, in some files (None: all).
+        """Return the definitions that a symbol may mean, in the files `among` all (None: all).
 
-        It ends with the definition's own name; the names before that are of its module, or of definitions around it.
+        It ends with the definition's own name, after names of its module or of definitions around it.
         """
         name = symbol[-1].encode()
         found = [
@@ -256,7 +259,7 @@ class SearchedTree:
             for each in self.definitions(path)
             if is_meant(symbol, each)
         ]
-        # A value is meant only where no definition has the name.
+        # A value is meant only if no definition has the name.
         return [each for each in found if not each.is_value] or found
 
     def _content(self, path: str) -> bytes | None:
@@ -264,7 +267,7 @@ class SearchedTree:
 
 
 def is_meant(symbol: tuple[str, ...], definition: CodeDefinition) -> bool:
-    """Tell whether a name may mean a definition."""
+    """Tell whether a symbol may mean a definition."""
     modules = definition.path.rpartition(".")[0].split("/")
     whole = (*modules, *definition.names)
     return whole[-len(symbol) :] == symbol and definition.names[-1] == symbol[-1]
@@ -272,10 +275,10 @@ def is_meant(symbol: tuple[str, ...], definition: CodeDefinition) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TreeComparison:
-    """A project before, and after.
+    """The changes between two trees of a project.
 
-    `now` has of each file that changed where it is: at its path, at the one to which it was renamed, None where it is gone.
-    `added` are the files that are new.
+    `now` has the path of each changed file after the change by its path before it: the same, that to which it was
+    renamed, or None if it is gone. `added` are the new files.
     """
 
     before: SearchedTree
@@ -285,48 +288,48 @@ class TreeComparison:
 
     @property
     def differing(self) -> frozenset[str]:
-        """The files after that are new or changed."""
+        """The paths after the change of files that are new or changed."""
         return self.added | {path for path in self.now.values() if path is not None}
 
     def definitions_elsewhere(self, path: str | None, name: str) -> list[CodeDefinition]:
-        """Return the definitions of the other files that differ; where those are many, the ones of a name alone."""
+        """Return the definitions of the other files that differ; only those with a name if there are many files."""
         files = self.differing - {path}
         if len(files) > MOST_SEARCHED:
             return self.after.defined((name,), files)
         return [each for other in sorted(files) for each in self.after.definitions(other)]
 
     def can_judge(self, cited: Cited) -> bool:
-        """Tell whether a citation can be judged: where that takes the file's content, it is a text that can be read."""
+        """Tell whether a citation can be judged: if that takes the file's content, it must be a text that can be read."""
         path = self.now.get(cited.path)
         is_exact = cited.definition is not None or cited.lines is not None
         return path is None or not is_exact or self.after.is_text(path)
 
     def with_changed(self, path: str) -> "TreeComparison":
-        """Return the comparison with a file that was another when something new in it was cited."""
-        where = self.now.get(path, path if path in self.after else None)
-        return replace(self, now={**self.now, path: where})
+        """Return the comparison with a file counted as changed, as it had uncommitted code when that was cited."""
+        now = self.now.get(path, path if path in self.after else None)
+        return replace(self, now={**self.now, path: now})
 
 
 def compared_with_folder(
     blobs: Blobs, base: pygit2.Commit, before: SearchedTree | None = None
 ) -> TreeComparison:
     """Compare a commit with the work tree as it is; `before` is the commit's tree if it was read already."""
-    same = CommitTree(blobs, base)
-    # In a copy of the index Git knows the files that are as in the commit by their times, and reads the others alone.
+    tree = CommitTree(blobs, base)
+    # With a copy of the index Git knows unchanged files by their times, and reads only the others.
     index = pygit2.Repository(blobs.repository.path).index
     index.read_tree(base.tree)
     now, added = _changes(index.diff_to_workdir(_IN_FOLDER))
     for path in _not_checked_out(blobs.repository, now):
-        if same.paths.get(path) == blobs.repository.index[path].id:
+        if tree.paths.get(path) == blobs.repository.index[path].id:
             del now[path]
         else:
             now[path] = path
-    after = FolderTree(Path(blobs.repository.workdir), same, now, added)
-    return TreeComparison(before or SearchedTree(same), SearchedTree(after), now, added)
+    after = FolderTree(Path(blobs.repository.workdir), tree, now, added)
+    return TreeComparison(before or SearchedTree(tree), SearchedTree(after), now, added)
 
 
 def _not_checked_out(repository: pygit2.Repository, now: Mapping[str, str | None]) -> list[str]:
-    """Return the files of the index that a work tree lacks, if it leaves files out (`git sparse-checkout`)."""
+    """Return the files of the index that a sparse work tree (`git sparse-checkout`) leaves out."""
     name, config = "core.sparseCheckout", repository.config
     if name not in config or not config.get_bool(name):
         return []
@@ -341,6 +344,7 @@ def compared_commits(blobs: Blobs, base: pygit2.Commit, later: pygit2.Commit) ->
 
 
 def _changes(diff: pygit2.Diff) -> tuple[dict[str, str | None], frozenset[str]]:
+    """Return `now` and `added` of a TreeComparison from a diff."""
     diff.find_similar(flags=_FOLLOWED)
     now: dict[str, str | None] = {}
     added = set()

@@ -1,4 +1,4 @@
-"""Keep the citations of records with verdicts, judge them anew when code changes, and say it beside hits."""
+"""Judge the citations of records, again when code changes, keep the verdicts, and note them on hits."""
 
 import logging
 import threading
@@ -26,20 +26,20 @@ from minutebook.store.values import Change
 log = logging.getLogger(__name__)
 
 PATIENCE = 2.0
-"""Seconds that an answer of a process that serves nobody else waits for verdicts: it judges them now or never."""
+"""Seconds that an answer waits for verdicts in a process that ends after it, so cannot judge later."""
 
 WAIT = 0.1
 """Seconds that an answer of a server waits for verdicts."""
 
 REST = 60.0
-"""Seconds in which no answer waits for a work tree that took longer, or cannot be judged."""
+"""Seconds in which no answer waits for a work tree that took too long, or cannot be judged."""
 
 AT_ONCE = 50
-"""Earlier records that are judged at once."""
+"""Earlier records that are judged in one batch."""
 
 
 class Citations:
-    """Judges the citations of records, in the background and when somebody asks; one work tree at a time."""
+    """Judges the citations of records, in the background and for answers, one work tree at a time."""
 
     def __init__(self, app: App) -> None:
         self._store, self._records = app.infrastructure.store, app.infrastructure.records
@@ -54,7 +54,7 @@ class Citations:
         """Seconds that an answer waits for verdicts."""
 
     def notes(self, caller: Caller, records: Sequence[Record]) -> Mapping[Key, HitNote]:
-        """Return the verdicts on records; none where nothing is cited, or no code is there to judge it by."""
+        """Return the notes with the verdicts on records; none for those without citations, or without a work tree."""
         asked = defaultdict[str, list[Record]](list)
         for each in records:
             asked[each.organization].append(each)
@@ -71,7 +71,7 @@ class Citations:
     def _current(
         self, organization: str, citing: Sequence[CitingRecord], trees: KnownTrees
     ) -> Iterator[JudgedRecord]:
-        """Yield the rows of records that are as their files, those that are not judged anew if that takes no time."""
+        """Yield fresh verdicts on records; stale ones are judged anew, and left out if that takes too long."""
         kept = self._rows.rows_of(organization, {each.name for each in citing})
         wanted = []
         for each in citing:
@@ -85,10 +85,10 @@ class Citations:
         organization: str,
         wanted: Iterable[tuple[CitingRecord, str, JudgedRecord | None]],
     ) -> Iterator[JudgedRecord]:
-        """Yield the rows of records in work trees, if need be judged anew, those that are judged in time."""
+        """Yield fresh verdicts, as `_current` does; `wanted` are records, each with its work tree and the verdict kept."""
         freshness, due = Freshness(), defaultdict[str, list[CitingRecord]](list)
         for each, tree, row in wanted:
-            if row is not None and row.said == each.said and freshness.is_fresh(row):
+            if row is not None and row.digest == each.digest and freshness.is_fresh(row):
                 yield row
             elif row is not None or each.may_cite:
                 due[tree].append(each)
@@ -96,24 +96,24 @@ class Citations:
             yield from self._in_time(organization, tree, some)
 
     def doubtful(self, caller: Caller, organization: str) -> set[RecordName]:
-        """Return the records that cite something which does not hold; those without a fresh verdict are judged first."""
+        """Return the records with citations that do not hold; those without a fresh verdict are judged first."""
         self._follower.follow(caller, organization)
         self._judge_stale(organization, self._rows.all(organization))
         return {each.name for each in self._rows.all(organization) if not each.holds}
 
     def settled_doubt(self, record: Memory | Decision | Summary) -> Judged | None:
-        """Return the worst verdict on a record, if it holds in no work tree in which it was judged, and commits say why.
+        """Return the worst verdict on a record if it holds in none of its work trees, and commits made all the changes.
 
-        What is in no commit yet may be somebody's work under way; a session is history, and holds as long as anything of it does.
+        A change that is in no commit may be work in progress. The summary of a session holds as long as any citation does.
         """
         organization = record.organization
         (citing,) = self._citing.citing_records(organization, [record])
         rows = self._rows.rows_of(organization, {citing.name}).get(citing.name, {})
         rows = {tree: row for tree, row in rows.items() if tree_around(tree) == tree}
         wanted = [(citing, tree, row) for tree, row in sorted(rows.items())]
-        now = {tree: row for tree, row in rows.items() if row.said == citing.said}
-        now |= {row.tree: row for row in self._fresh(organization, wanted)}
-        judged = [row.judged for row in now.values() if row.judged]
+        latest = {tree: row for tree, row in rows.items() if row.digest == citing.digest}
+        latest |= {row.tree: row for row in self._fresh(organization, wanted)}
+        judged = [row.judged for row in latest.values() if row.judged]
         if isinstance(record, Summary) and any(each.holds for some in judged for each in some):
             return None
         worst = [worst_of(each) for each in judged]
@@ -122,7 +122,7 @@ class Citations:
     def _in_time(
         self, organization: str, tree: str, citing: Sequence[CitingRecord]
     ) -> list[JudgedRecord]:
-        """Have records judged in the background; return them if that is done before an answer is to be given."""
+        """Judge records in a thread; return them if that ends within `wait` seconds, else nothing."""
         key, now = (organization, tree), time.monotonic()
         if (pending := self._pending.get(key)) is None or pending.done():
             pending = self._pending[key] = Future()
@@ -133,7 +133,7 @@ class Citations:
                 try:
                     found = self._judge(organization, tree, citing, self.wait / 4)
                 except StoreError as error:
-                    # Closed, perhaps: nobody reads the answer then.
+                    # The store may be closed: then nobody waits for the verdicts.
                     log.info("nothing that cites %s is judged: %s", tree, error)
                 finally:
                     done.set_result(found)
@@ -149,9 +149,9 @@ class Citations:
     def _judge(
         self, organization: str, tree: str, citing: Collection[CitingRecord], wait: float
     ) -> list[JudgedRecord]:
-        """Judge records by a work tree and keep that; none where Git or the files cannot be read.
+        """Judge records by a work tree and keep the verdicts; return none if Git or the files cannot be read.
 
-        It is not kept if others write for longer than `wait` seconds.
+        The verdicts are not kept if others write to the store for longer than `wait` seconds.
         """
         from minutebook.features.citations.judging_records import judged_by
 
@@ -172,12 +172,12 @@ class Citations:
         return judged
 
     def follow(self, caller: Caller) -> None:
-        """Judge new records, and those that cite projects that were indexed anew, since the last time."""
+        """Judge the records that were written, and those of projects that were indexed, since the last time."""
         for view in self._records.seen_by(without_folder_scope(caller)):
             self._follower.follow(caller, view.organization)
 
     def judge_anew(self, caller: Caller) -> None:
-        """Forget all that was judged, and judge it again."""
+        """Remove all verdicts, and judge all records again."""
         for view in self._records.seen_by(without_folder_scope(caller)):
             self._rows.clear(view.organization)
             self._follower.begin_anew(view.organization)
@@ -186,23 +186,23 @@ class Citations:
     def _on_changes(self, caller: Caller, organization: str, changes: Sequence[Change]) -> None:
         view = self._records.seen_in(organization, without_folder_scope(caller))
         trees = known_trees(caller, view.find(Project)).of_projects
-        kinds = {of.kind for of in CITING}
+        kinds = {cls.kind for cls in CITING}
         names = {(each.kind, each.id) for each in changes if each.kind in kinds}
         self._judge_written(organization, names, trees)
         if any(each.kind is Kind.PROJECT for each in changes):
             for repository, tree in trees.items():
-                self._judge_stale(organization, self._rows.in_tree(organization, tree))
+                self._judge_stale(organization, self._rows.all(organization, tree))
                 self._judge_earlier(view, repository, tree)
 
     def _judge_written(
         self, organization: str, names: Collection[RecordName], trees: Mapping[str | None, str]
     ) -> None:
-        """Judge records with other texts than when they were judged, and forget the earlier ones."""
+        """Judge the records that are new or have changed since they were judged, and remove the verdicts on them."""
         kept = self._rows.rows_of(organization, names)
         citing = [
             each
             for each in self._read(organization, names)
-            if any(row.said != each.said for row in kept.get(each.name, {}).values())
+            if any(row.digest != each.digest for row in kept.get(each.name, {}).values())
             or each.name not in kept
         ]
         self._rows.remove(organization, {each.name for each in citing} & kept.keys())
@@ -211,7 +211,7 @@ class Citations:
     def _judge_earlier(self, view: View, repository: str | None, tree: str) -> None:
         """Judge the memories and decisions that were written before their project was indexed, once in a process.
 
-        It does so for some at a time: an answer that judges, too, waits for its turn.
+        It judges AT_ONCE at a time, so that answers, which judge, too, get their turn.
         """
         organization = view.organization
         if (organization, tree) in self._judged_earlier:
@@ -219,7 +219,7 @@ class Citations:
         self._judged_earlier.add((organization, tree))
         of_project = view.narrowed(repository=repository)
         citing = self._citing.citing_records(
-            organization, [each for of in (Memory, Decision) for each in of_project.find(of)]
+            organization, [*of_project.find(Memory), *of_project.find(Decision)]
         )
         kept = self._rows.rows_of(organization, {each.name for each in citing})
         due = [each for each in citing if each.may_cite and tree not in kept.get(each.name, {})]
@@ -238,7 +238,7 @@ class Citations:
             self._judge(organization, tree, some, PATIENCE)
 
     def _judge_stale(self, organization: str, rows: Iterable[JudgedRecord]) -> None:
-        """Judge the records of changed files anew."""
+        """Judge again the records whose verdicts are about changed files."""
         freshness, stale = Freshness(), defaultdict[str, list[RecordName]](list)
         for each in rows:
             if not freshness.is_fresh(each):
@@ -252,7 +252,7 @@ class Citations:
 
 
 def notes(app: App) -> HitNoter:
-    """Return the function that gives the verdicts on hits."""
+    """Return the function that notes the verdicts on hits."""
     return app.get(Citations).notes
 
 

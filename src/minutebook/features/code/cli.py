@@ -70,10 +70,10 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
             lines.append(f"By words only: {app.embedding.reason}")
         say(shape, lines, as_json)
         if watch:
-            _stay(app, project)
+            _watch(app, project)
 
 
-def _stay(app: "App", project: Project) -> None:
+def _watch(app: "App", project: Project) -> None:
     """Watch a project until Ctrl-C."""
     from minutebook.features.code.watching import Watching
 
@@ -181,13 +181,13 @@ def _project_lines(indexed: IndexedProject) -> Iterator[str]:
 
 
 def _roots(api: "StoreConnection") -> dict[str, Path]:
-    """Return where each project lies; of a server's that is the server's matter, and its name stands for it."""
+    """Return each project's folder by its id; its id in place of the folder if a server has it, which does not tell."""
     found = (each.project for each in api.run(operations.projects))
     return {project.id: Path(project.path or project.id) for project in found}
 
 
 def _shown(root: Path, path: str) -> str:
-    """Name a file so that it can be opened from here."""
+    """Return the path of a project's file, relative to the current folder if it is below that."""
     whole = root / path
     here = Path.cwd()
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)

@@ -19,5 +19,5 @@ FEATURE = Feature(
         parts={"health.below": {"code/health.html": ".pages.register:projects_of"}},
     ),
     jobs=".projects:jobs",
-    on={Event.RESET: ".projects:removed"},
+    on={Event.RESET: ".projects:forget_projects"},
 )

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from minutebook.features.code.chunking import files
@@ -20,20 +21,20 @@ from minutebook.record.records import CodeChunk, File, IndexState, Project, Reco
 from minutebook.store.named_locks import Held
 
 WINDOW = timedelta(seconds=30)
-"""How far back the rate looks, and how long an estimate holds while nothing proceeds."""
+"""The time over which the rate is measured, and for which an estimate stays valid without progress."""
 
 LONGEST = timedelta(days=30)
-"""An estimate beyond this is none."""
+"""A longer estimate is not shown."""
 
 
 class Pace:
-    """The parts done, in [0, 1], that were noted over the last half a minute."""
+    """The progress, in [0, 1], over the last WINDOW, from which the remaining time is estimated."""
 
     def __init__(self) -> None:
         self._noted: deque[tuple[datetime, float]] = deque()
 
     def note(self, done: float, at: datetime) -> None:
-        """Note how much was done at an instant; less than before starts anew, as much changes nothing."""
+        """Note the progress at an instant; less than before starts the measurement anew."""
         if self._noted and done < self._noted[-1][1]:
             self._noted.clear()
         if self._noted and done == self._noted[-1][1]:
@@ -43,10 +44,10 @@ class Pace:
             self._noted.popleft()
 
     def remaining(self, at: datetime) -> timedelta | None:
-        """Return how long the rest takes from an instant on, by the rate of late.
+        """Return how long the rest takes from an instant on, by the rate over the last WINDOW.
 
         Between two notes the estimate shrinks as time passes. None before there is a rate, and
-        once nothing was done for longer than WINDOW and than the last part took.
+        after no progress for longer than WINDOW and twice the time of the last step.
         """
         if len(self._noted) < 2:
             return None
@@ -61,15 +62,15 @@ class Pace:
 
 
 BATCH = 128
-"""How many records are written at once, at least: other writers wait no longer than that takes."""
+"""Records that are written in one transaction, about: other writers wait for no more."""
 
 NO_LANGUAGE = "text"
-"""What a chunk's language is called where nobody knows it."""
+"""The language of a chunk of an unknown one."""
 
 
 @dataclass(slots=True)
 class _IndexBatch:
-    """The chunks to be written next."""
+    """The files and chunks to be put and removed in the next transaction; `created` counts new chunks."""
 
     put: list[Record] = field(default_factory=list)
     gone: list[CodeChunk | File] = field(default_factory=list)
@@ -82,8 +83,8 @@ class _IndexBatch:
 class Indexing:
     """One run over a project's files; the process that runs it holds the project's lock.
 
-    Each batch is one transaction that leaves files and chunks in step, so that a run that ends
-    anywhere can be followed by another that does what is left.
+    Each batch is one transaction, after which files and chunks agree, so if a run ends anywhere, the next one
+    can do the rest.
     """
 
     def __init__(
@@ -108,12 +109,12 @@ class Indexing:
     def run(self) -> Project:
         """Read changed files, forget removed ones; return the project with all its files read.
 
-        Raises InvalidRoot where the folder went away, Conflict where the project did, StoreError.
+        Raises InvalidRoot if the folder is gone, Conflict if the project was deleted, StoreError.
         """
-        known = self._known()
+        known = self._indexed_files()
         stamps = {path: file.stamp for path, file in known.items()}
         found = list(files.walk(self._root, self._skipped, stamps))
-        # A folder that vanished looks empty; what is kept of it is not to go for that.
+        # A folder that has vanished looks empty, but its chunks must not be removed for that.
         files.check_root(self._project.path)
         self._project = replace(self._project, total_files=len(found))
         for number, file in enumerate(found):
@@ -121,6 +122,7 @@ class Indexing:
             self._visit(file, known.pop(file.path, None))
             if self._batch.is_full():
                 self._flush(number + 1)
+        # What is left in `known` was not found any more.
         for gone in known.values():
             self._forget(gone)
             if self._batch.is_full():
@@ -133,11 +135,13 @@ class Indexing:
         self._flush(len(found))
         return self._project
 
-    def _known(self) -> dict[str, File]:
+    def _indexed_files(self) -> dict[str, File]:
+        """Return the files in the index, by path."""
         files = self._store.find(File, narrowed(self._here, project=self._project.id))
         return {file.path: file for file in files}
 
     def _visit(self, file: CodeFile, before: File | None) -> None:
+        """Put a file and its chunks into the batch if it differs from `before`, the file in the index."""
         if before is not None and file.stamp and before.stamp == file.stamp:
             return
         try:
@@ -165,18 +169,20 @@ class Indexing:
     def _rewrite(self, path: str, text: str) -> None:
         """Put a file's chunks; those with unchanged text keep their ids and vectors."""
         language = language_of(path, text)
-        spare = defaultdict[str, list[CodeChunk]](list)
+        unused = defaultdict[str, list[CodeChunk]](list)
         for earlier in self._chunks(path):
-            spare[earlier.text].append(earlier)
+            unused[earlier.text].append(earlier)
         for piece in chunk(text, language):
             record = self._record(path, language.name if language else NO_LANGUAGE, piece)
-            earlier_ones = spare[record.text]
-            if not earlier_ones:
+            if not unused[record.text]:
                 self._batch.put.append(record)
                 self._batch.created += 1
-            elif (reused := earlier_ones.pop(0)) != (moved := replace(record, id=reused.id)):
-                self._batch.put.append(moved)
-        self._batch.gone += [each for left in spare.values() for each in left]
+                continue
+            earlier = unused[record.text].pop(0)
+            record = replace(record, id=earlier.id)
+            if record != earlier:
+                self._batch.put.append(record)
+        self._batch.gone += chain.from_iterable(unused.values())
 
     def _record(self, path: str, language: str, piece: Chunk) -> CodeChunk:
         record = CodeChunk(
@@ -204,6 +210,7 @@ class Indexing:
         yield from self._store.find(CodeChunk, where, order=("start_line",))
 
     def _flush(self, read: int) -> None:
+        """Write the batch, with `read` as the number of files read so far. Raises Conflict if the project was deleted."""
         organization, batch = self._project.organization, self._batch
         self._project = replace(self._project, indexed_files=read)
         with self._store.transaction(organization):

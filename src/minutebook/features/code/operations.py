@@ -51,7 +51,9 @@ def projects(app: "App", caller: Caller) -> list[IndexedProject]:
     """List the projects that are indexed; where they lie is for people at this machine."""
     from minutebook.features.code.projects import Projects
 
-    found = [app.get(Projects).progress(caller, each.id) for each in app.get(Projects).all(caller)]
+    found = [
+        app.get(Projects).progress(caller, each.id) for each in app.get(Projects).indexed(caller)
+    ]
     return [
         IndexedProject(
             each.project if is_at_keyboard(caller) else replace(each.project, path=""),

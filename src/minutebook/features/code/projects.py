@@ -1,4 +1,4 @@
-"""Index folders of code, tell how far that is, list them, forget them."""
+"""Projects: index their folders, report the progress, list them, forget them."""
 
 import hashlib
 import logging
@@ -47,25 +47,25 @@ from minutebook.store.named_locks import Held
 log = logging.getLogger(__name__)
 
 VECTORS_WITHIN = 20.0
-"""Seconds that a call waits for the vectors of what it read; the rest are made in the background."""
+"""Seconds that a call waits for the vectors of the chunks that it read; the others are made in the background."""
 
 READING = 0.2
-"""How much of the progress the reading is; vectors are the rest."""
+"""The share of reading in the progress; vectors are the rest."""
 
 _LOCK_WAIT = 0.2
 _DELETE_WAIT = 30.0
 _LOOK_EVERY = 0.1
 
-_ALL_ASKED_EVERY = 3600.0
-"""Seconds after which every organization is asked again for an index that nobody has brought to its end."""
+_LOOK_AT_ALL_EVERY = 3600.0
+"""Seconds after which all organizations are searched again for unfinished indices of other processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexingProgress:
-    """How far a project's index is, as a part in [0, 1], of which reading the files is READING.
+    """The progress of a project's index: `part` is in [0, 1], READING of it for reading the files.
 
-    Of the chunks, `pending` have no vectors yet; none where no model can be had, which leaves the
-    part to the reading alone. `remaining` is None before there is a rate.
+    Of the chunks, `pending` have no vectors yet. Without a model `pending` is 0, and `part` is that of reading
+    alone. `remaining` is None before there is a rate.
     """
 
     project: Project
@@ -77,14 +77,14 @@ class IndexingProgress:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """The outcome of a call to index; `created` is None where another run was under way already."""
+    """The outcome of a call to index: `created` counts new chunks, None if another run was under way."""
 
     progress: IndexingProgress
     created: int | None
 
 
 class Projects:
-    """The use cases around projects of code."""
+    """Registers, indexes, lists and deletes projects of code."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -96,17 +96,17 @@ class Projects:
         self._clock = app.clock
         self._paces: dict[tuple[str, str, type[File | CodeChunk]], Pace] = {}
         self._indexing: set[str] = set()
-        self._all_asked_at = -math.inf
+        self._looked_at_all = -math.inf
 
     def index(
         self, caller: Caller, path: str, vectors_within: float | None = VECTORS_WITHIN
     ) -> Indexed:
-        """Read the changes in a folder; wait some seconds (None: without end) for the vectors.
+        """Read the changes in a folder; wait `vectors_within` seconds (None: without end) for the vectors.
 
-        While another run is under way, give how far it is. Raises InvalidRoot, Forbidden, Conflict
+        If another run is under way, return its progress. Raises InvalidRoot, Forbidden, Conflict
         if the project is deleted meanwhile, StoreError.
         """
-        # The folder that is indexed is named, and is not the one that the caller works in.
+        # The project is that of `path`, not of the folder that the caller works in.
         caller = without_folder_scope(caller)
         project = self.register(caller, path)
         home = project.organization
@@ -115,7 +115,7 @@ class Projects:
                 return Indexed(self.progress_of(project), None)
             with self._trail.audited(caller, home, "index", Kind.PROJECT, project.id) as audit:
                 audit.check(project)
-                project = self._begun(project)
+                project = self._begin(project)
             created = self._run(project, lock, caller.call.progress).created
         self._await_vectors(project, caller.call.progress, vectors_within)
         return Indexed(self.progress_of(project), created)
@@ -128,7 +128,7 @@ class Projects:
             allowed = self._roots.folders_of(caller)
             policy.check_may_name_folder(caller, roots_named=bool(allowed))
         check = check_root_below if caller.token else check_root
-        return self._registered(caller, home, str(check(path, allowed)))
+        return self._find_or_register(caller, home, str(check(path, allowed)))
 
     def check_allowed(self, project: Project, path: str) -> Path:
         """Return the real path of a folder that may be read for a project. Raises InvalidRoot."""
@@ -141,53 +141,53 @@ class Projects:
         return check_root(path, self._roots.folders_of(owner))
 
     def refresh(self, organization: str, id: str, progress: Progress) -> int | None:
-        """Read the changes in a known project; return how many files and chunks they concerned.
+        """Read the changes in a registered project; return how many files and chunks were put or removed.
 
-        None where another run is under way. Raises as `index`, and NotFound.
+        None if another run is under way. Raises as `index`, and NotFound.
         """
         with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as lock:
             if lock is None:
                 return None
-            return self._read_again(self._kept(organization, id), lock, progress)
+            return self._read_again(self._stored(organization, id), lock, progress)
 
     def resume(self, progress: Progress) -> None:
-        """Go on with every run that ended before all files were read."""
+        """Continue every run that ended before all files were read."""
         for project in self._unfinished(self._store.organizations()):
             if project.read_at is None:
                 try:
-                    self._go_on(project.organization, project.id, progress)
+                    self._resume(project.organization, project.id, progress)
                 except (InvalidRoot, Conflict, NotFound) as error:
                     log.warning("cannot go on indexing %s: %s", project.id, error)
 
-    def _go_on(self, organization: str, id: str, progress: Progress) -> None:
-        """Index the rest of a project, unless the former holder of its lock has done so."""
+    def _resume(self, organization: str, id: str, progress: Progress) -> None:
+        """Index the rest of a project, unless another process does or has done so."""
         with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as lock:
-            if lock is not None and (project := self._kept(organization, id)).read_at is None:
+            if lock is not None and (project := self._stored(organization, id)).read_at is None:
                 self._read_again(project, lock, progress)
 
     def _read_again(self, project: Project, lock: Held, progress: Progress) -> int:
         self.check_allowed(project, project.path)
-        return self._run(self._begun(project), lock, progress).touched
+        return self._run(self._begin(project), lock, progress).touched
 
-    def _kept(self, organization: str, id: str) -> Project:
+    def _stored(self, organization: str, id: str) -> Project:
         project = self._store.get(Project, organization, id)
         if project is None:
             raise NotFound(Kind.PROJECT, id)
         return project
 
-    def settle(self) -> None:
-        """Note how far the vectors of projects are, and which projects they complete.
+    def complete_embedded(self) -> None:
+        """Note the progress of the vectors of unfinished projects, and complete those that have them all.
 
-        It asks the organizations where this process knows of an index under way, and all of them once an
-        hour: what another process was reading when it ended has waited for so long already.
+        It looks at the organizations in which this process knows of an index under way, and once an hour at all:
+        indices of processes that ended can wait for so long.
         """
-        if time.monotonic() >= self._all_asked_at + _ALL_ASKED_EVERY:
-            self._all_asked_at = time.monotonic()
-            self._settle(self._store.organizations())
+        if time.monotonic() >= self._looked_at_all + _LOOK_AT_ALL_EVERY:
+            self._looked_at_all = time.monotonic()
+            self._complete_embedded(self._store.organizations())
         else:
-            self._settle(sorted(self._indexing))
+            self._complete_embedded(sorted(self._indexing))
 
-    def _settle(self, organizations: Collection[str]) -> None:
+    def _complete_embedded(self, organizations: Collection[str]) -> None:
         unfinished = self._unfinished(organizations)
         self._indexing -= set(organizations) - {project.organization for project in unfinished}
         self._indexing |= {project.organization for project in unfinished}
@@ -205,12 +205,12 @@ class Projects:
         """Return a project. Raises NotFound if there is none or the caller may not see it."""
         return self._records.read(caller, Project, id)
 
-    def all(self, caller: Caller) -> list[Project]:
-        """Return every project that the caller may see and whose files were asked for, by id."""
+    def indexed(self, caller: Caller) -> list[Project]:
+        """Return every project that the caller may see and that was ever indexed, by id."""
         return [each for each in self.known(caller) if each.state is not IndexState.PENDING]
 
     def known(self, caller: Caller) -> list[Project]:
-        """Return every project that the caller may see, by id, also of a history alone."""
+        """Return every project that the caller may see, by id; of some only the history is read, not the files."""
         found = self._records.seen_by(caller).find(Project)
         return sorted(found, key=lambda project: (project.id, project.organization))
 
@@ -219,17 +219,14 @@ class Projects:
         return self.progress_of(self.read(caller, id))
 
     def progress_of(self, project: Project) -> IndexingProgress:
-        """Tell how far the index is of a project that was read, as it is by now.
-
-        Raises NotFound if it has been deleted since.
-        """
-        self._settle([project.organization])
-        project = self._kept(project.organization, project.id)
+        """Return the progress of a project's index by now. Raises NotFound if it has been deleted since it was read."""
+        self._complete_embedded([project.organization])
+        project = self._stored(project.organization, project.id)
         is_read = project.state is not IndexState.INDEXING or project.read_at is not None
         if not is_read and not self._locks.is_held(_lock_name(project.organization, project.id)):
             reason = "it was interrupted; index it again, and it goes on where it was"
             project = replace(project, state=IndexState.FAILED, reason=reason)
-        chunks = self._parts_of(project).count(CodeChunk)
+        chunks = self._records_of(project).count(CodeChunk)
         pending = self._pending(project)
         read = project.indexed_files / project.total_files if project.total_files else 0.0
         if project.read_at is not None:
@@ -245,46 +242,47 @@ class Projects:
     def _remaining(
         self, project: Project, read: float, chunks: int, pending: int
     ) -> timedelta | None:
-        """Estimate how long the rest of a run takes; `read` is the part of the files that is read."""
+        """Estimate how long the rest of a run takes; `read` is the part of the files that is read, in [0, 1]."""
         now = self._clock()
         if project.read_at is not None:
-            left = self._pace(project, CodeChunk).remaining(now)
-            return self._time_to_embed(pending) if left is None else left
+            for_vectors = self._pace(project, CodeChunk).remaining(now)
+            return self._time_to_embed(pending) if for_vectors is None else for_vectors
         pace = self._pace(project, File)
         pace.note(0.0, project.started_at)
         pace.note(read, now)
-        left = pace.remaining(now)
-        if left is None or self._embeddings.state == "error":
-            return left
-        vectors = self._time_to_embed(pending + round(chunks * (1.0 - read) / read))
-        return None if vectors is None else left + vectors
+        for_files = pace.remaining(now)
+        if for_files is None or self._embeddings.state == "error":
+            return for_files
+        # The files that are left have as many chunks as those that were read.
+        for_vectors = self._time_to_embed(pending + round(chunks * (1.0 - read) / read))
+        return None if for_vectors is None else for_files + for_vectors
 
     def _time_to_embed(self, chunks: int) -> timedelta | None:
         seconds = self._embeddings.remaining(chunks)
         return None if seconds is None else timedelta(seconds=seconds)
 
-    def _pace(self, project: Project, of: type[File | CodeChunk]) -> Pace:
+    def _pace(self, project: Project, cls: type[File | CodeChunk]) -> Pace:
         """Return the pace at which a project's files are read, or its chunks get vectors."""
-        return self._paces.setdefault((project.organization, project.id, of), Pace())
+        return self._paces.setdefault((project.organization, project.id, cls), Pace())
 
     def _note_vectors(self, project: Project) -> int:
-        """Note for the estimate how many chunks of a project have vectors; return how many lack them."""
+        """Note the progress of a project's vectors for the estimate; return how many chunks have none yet."""
         pending = self._pending(project)
         if pending:
-            chunks = max(pending, self._parts_of(project).count(CodeChunk))
+            chunks = max(pending, self._records_of(project).count(CodeChunk))
             self._pace(project, CodeChunk).note(1.0 - pending / chunks, self._clock())
         return pending
 
     def _pending(self, project: Project) -> int:
-        """Count the chunks with vectors still to come: none where the model cannot be had."""
+        """Count the chunks that will still get vectors; 0 if there is no model."""
         if self._embeddings.state == "error":
             return 0
-        return self._embeddings.pending(CodeChunk, self._parts_of(project))
+        return self._embeddings.pending(CodeChunk, self._records_of(project))
 
     def delete(self, caller: Caller, id: str) -> int:
         """Delete a project with its chunks and files; return the number of chunks.
 
-        A run under way ends. Raises NotFound if there is no such project, Forbidden if the caller
+        It ends a run that is under way. Raises NotFound if there is no such project, Forbidden if the caller
         may not delete it, Conflict if a run does not end.
         """
         return self.forget(caller, self.read(caller, id))
@@ -301,7 +299,7 @@ class Projects:
         with self._trail.audited(caller, organization, "delete", Kind.PROJECT, id) as audit:
             audit.check(project)
             policy.check_may_remove_work_of(caller, project.author)
-            # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
+            # In this state a run ends at its next batch; if the deletion is cut short, it can be repeated.
             reason = "its deletion was interrupted; delete it again"
             self._store.put(replace(project, state=IndexState.FAILED, reason=reason))
         with self._locks.hold(_lock_name(organization, id), _DELETE_WAIT) as is_held:
@@ -313,7 +311,7 @@ class Projects:
             self._store.delete(Project, organization, id)
         return removed
 
-    def _begun(self, project: Project) -> Project:
+    def _begin(self, project: Project) -> Project:
         begun = replace(
             project,
             state=IndexState.INDEXING,
@@ -324,17 +322,17 @@ class Projects:
             reason=None,
         )
         self._store.put(begun)
-        for of in (File, CodeChunk):
-            self._paces.pop((project.organization, project.id, of), None)
+        for cls in (File, CodeChunk):
+            self._paces.pop((project.organization, project.id, cls), None)
         return begun
 
     def _run(self, project: Project, lock: Held, progress: Progress) -> Indexing:
-        run = Indexing(
-            self._infrastructure,
-            project,
-            lock,
-            lambda part, what: progress(READING * part, what),
-        )
+        """Read a project's files, under its lock; an error other than Conflict marks the project as failed."""
+
+        def report(part: float, path: str) -> None:
+            progress(READING * part, path)
+
+        run = Indexing(self._infrastructure, project, lock, report)
         try:
             read = run.run()
             self._note_vectors(read)
@@ -350,13 +348,11 @@ class Projects:
         return run
 
     def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
-        """Make vectors, or wait while another process does."""
-        chunks, end = (
-            self._parts_of(project),
-            None if seconds is None else time.monotonic() + seconds,
-        )
-        while (waiting := self._note_vectors(project)) and not _is_past(end):
-            part = 1.0 - waiting / max(waiting, chunks.count(CodeChunk))
+        """Embed the project's chunks, or wait while another process does, for some seconds (None: without end)."""
+        records = self._records_of(project)
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        while (pending := self._note_vectors(project)) and time.monotonic() < end:
+            part = 1.0 - pending / max(pending, records.count(CodeChunk))
             progress(READING + (1.0 - READING) * part, "vectors")
             try:
                 embedded = self._embeddings.backfill_batch()
@@ -377,7 +373,7 @@ class Projects:
             found += self._store.find(Project, where)
         return found
 
-    def _registered(self, caller: Caller, organization: str, root: str) -> Project:
+    def _find_or_register(self, caller: Caller, organization: str, root: str) -> Project:
         """Return the project of a folder; register it if there is none."""
         repository = repository_of(caller)
         where = Filter(
@@ -401,31 +397,30 @@ class Projects:
             return project
 
     def _free_id(self, caller: Caller, organization: str, root: str) -> str:
-        """Return a project's id: its folder's name, with a part of a digest if that is taken.
+        """Return an id for a new project: its folder's name, with digits of a digest if that is taken.
 
-        So does every one of a caller who is held to repositories or a user: the plain name would
-        tell them whether others, out of their sight, have indexed a folder of that name.
+        A caller whose token names repositories or a user always gets the digits: without them the id would
+        tell whether others, whom the caller may not see, have indexed a folder with that name.
         """
         name = Path(root).name or "root"
         repositories, user = sorted(caller.repositories or ()), caller.user or ""
         identity = "\0".join((root, user, *repositories) if caller.token else (root,))
         digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
-        apart = [f"{name}-{digest[:length]}" for length in range(4, 65)]
-        is_held = bool(caller.token) and (repositories or user)
-        candidates = apart if is_held else [name, *apart]
+        with_digits = [f"{name}-{digest[:length]}" for length in range(4, 65)]
+        is_bound = bool(caller.token) and (repositories or user)
+        candidates = with_digits if is_bound else [name, *with_digits]
         return next(id for id in candidates if self._store.get(Project, organization, id) is None)
 
-    def _parts_of(self, project: Project) -> View:
-        """Return a reader of the records of a project: chunks, and files."""
+    def _records_of(self, project: Project) -> View:
+        """Return a view of the records of a project: chunks, files and commits."""
         return everything_in(self._store, project.organization).narrowed(project=project.id)
 
-    def _remove_all(self, of: type[Record], project: Project) -> int:
-        its, removed = self._parts_of(project), 0
-        while records := its.find(of, limit=BATCH):
+    def _remove_all(self, cls: type[Record], project: Project) -> int:
+        records, removed = self._records_of(project), 0
+        while batch := records.find(cls, limit=BATCH):
             with self._store.transaction(project.organization):
-                removed += sum(
-                    self._store.delete(of, record.organization, record.id) for record in records
-                )
+                for record in batch:
+                    removed += self._store.delete(cls, record.organization, record.id)
         return removed
 
 
@@ -433,37 +428,34 @@ def _lock_name(organization: str, id: str) -> str:
     return f"{organization}\0{id}"
 
 
-def _is_past(end: float | None) -> bool:
-    return end is not None and time.monotonic() >= end
-
-
 def _sentence_of(error: MinutebookError) -> str:
+    """Return the reason of a failure that everybody who sees the project may read."""
     match error:
         case InvalidRoot(path=path, reason=reason):
             return f"{path} {reason}"
         case StoreError():
-            # All who see the project read it; facts about this machine are in the log only.
+            # Facts about this machine are in the log only.
             return f"the store: {REASON}"
         case _:
             return str(error)
 
 
 def jobs(app: App) -> Iterable[Job]:
-    """Yield the job that ends, once, the indexing that an earlier process began."""
+    """Yield the job that finishes, once, the indexing that an earlier process began."""
     projects = app.get(Projects)
-    # A project has its vectors long before the last text has its token states.
-    app.embeddings.after_batches.append(projects.settle)
+    # After each batch, not at the end: a project has its vectors long before the last text has its token states.
+    app.embeddings.after_batches.append(projects.complete_embedded)
     failing = "cannot go on with what was left half done"
     yield Job("projects", lambda caller: projects.resume(caller.call.progress), failing, every=None)
 
 
-def removed(app: App, caller: Caller, organization: str) -> Reset:
-    """Forget the projects of an organization that the caller may remove."""
-    projects, chunks, left = app.get(Projects), 0, 0
+def forget_projects(app: App, caller: Caller, organization: str) -> Reset:
+    """Forget the projects of an organization that the caller may remove; return the counts."""
+    projects, chunks, kept = app.get(Projects), 0, 0
     for project in projects.known(caller):
         if project.organization == organization:
             if projects.may_forget(caller, project):
                 chunks += projects.forget(caller, project)
             else:
-                left += 1
-    return Reset(Counter({Kind.CHUNK: chunks}), kept_others=left)
+                kept += 1
+    return Reset(Counter({Kind.CHUNK: chunks}), kept_others=kept)

@@ -1,4 +1,4 @@
-"""Read the index of code: its projects, how far each is, and the lines of a file."""
+"""Read the index of code: its projects with their progress, and the lines of a file."""
 
 import threading
 from collections import Counter
@@ -19,9 +19,9 @@ _KEPT = 500
 
 @dataclass(frozen=True, slots=True)
 class ProjectSummary:
-    """A project, how far its index is, and its languages, that of most chunks first.
+    """The progress of a project's index, and its languages, the one with the most chunks first.
 
-    The languages are none while its files are being read.
+    It has no languages while its files are being read.
     """
 
     progress: IndexingProgress
@@ -35,7 +35,7 @@ class ProjectSummary:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some whole chunks of a file in order, `last` the number of the file's last line."""
+    """Some whole chunks of a file in order; `last` is the number of the file's last line."""
 
     project: Project
     path: str
@@ -68,10 +68,10 @@ class CodeReading:
         self._languages: dict[tuple[str, str, datetime], tuple[str, ...]] = {}
 
     def projects(self, caller: Caller) -> list[ProjectSummary]:
-        """Return every project that the caller may see, by id, each with how far its index is."""
+        """Return every indexed project that the caller may see, by id."""
         found = []
-        for each in self._projects.all(caller):
-            # One that was deleted meanwhile is no more.
+        for each in self._projects.indexed(caller):
+            # It may have been deleted meanwhile.
             with suppress(NotFound):
                 progress = self._projects.progress_of(each)
                 found.append(ProjectSummary(progress, self._languages_of(caller, progress.project)))
@@ -79,11 +79,11 @@ class CodeReading:
 
     def languages(self, caller: Caller) -> list[str]:
         """Return the languages of the projects that the caller may see, sorted."""
-        known = self._projects.all(caller)
+        known = self._projects.indexed(caller)
         return sorted({language for each in known for language in self._languages_of(caller, each)})
 
     def mark(self, caller: Caller) -> object:
-        """Return a value that differs once anything has changed where the caller may see projects."""
+        """Return a value that differs once anything has changed in an organization that the caller may see."""
         names = self._store.seen_by(caller).organizations
         return tuple((name, self._store.sequence(name)) for name in names)
 

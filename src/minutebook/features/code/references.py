@@ -18,16 +18,15 @@ _PATH_LIKE = re.compile(r"/\w|\w\.[A-Za-z]")
 _PARTS = re.compile(r"\.|::|#")
 _NPM = dict.fromkeys(("npm run", "pnpm run", "yarn run", "bun run"), ("package.json", "scripts"))
 _RUNNERS: Mapping[str, Sequence[str]] = {"make": ("Makefile",), **_NPM}
-"""The file that has the commands of a program, and the keys around each of them there."""
+"""By the words before a command: the file that defines it, and the keys that enclose it there."""
 _COMMAND = re.compile(rf"({'|'.join(_RUNNERS)}) ([\w:.-]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A possible citation, as it is written in a text.
+    """A possible citation, as it is written in a text, with a path, a symbol or both.
 
-    `lines` are the first and the last, counted from 1; `symbol` has the names of a definition or a value, outer first. At least one of
-    path and symbol is there.
+    `lines` are the first and the last, counted from 1; `symbol` has the names of a definition or a value, outer first.
     """
 
     written: str
@@ -37,26 +36,26 @@ class Reference:
 
 
 def references_in(text: str) -> list[Reference]:
-    """Return the possible citations of a text, each once; the code tells which of them exist."""
+    """Return the possible citations of a text, each once; they may name nothing that exists."""
     paths = [match for match in _TOKEN.finditer(text) if _PATH_LIKE.search(match["path"])]
-    # `Order.total` may be a file as well as a name; what has lines or folders is none.
-    plain = [match.span() for match in paths if match[0] != match["path"] or "/" in match[0]]
-    return list(dict.fromkeys((*map(_path, paths), *_symbols(text, plain), *_commands(text))))
+    # `Order.total` may be a file as well as a name; a path with lines or folders is no name.
+    certain = [match.span() for match in paths if match[0] != match["path"] or "/" in match[0]]
+    return list(dict.fromkeys((*map(_path, paths), *_symbols(text, certain), *_commands(text))))
 
 
-def below(root: str, path: str) -> str:
-    """Return the path of a reference as one below a folder, if it was written with the folder in front."""
+def relative_to_root(root: str, path: str) -> str:
+    """Return a path without the folder `root` in front, if it was written with it."""
     return f"/{path}".removeprefix(f"{root}/").removeprefix("/")
 
 
 def file_meant(path: str, files: Iterable[str]) -> str | None:
-    """Return the file among some that a path in a text means by its end; None for none, or several."""
+    """Return the one file that ends with a path, as texts shorten them; None if there is none, or several."""
     found = [each for each in files if each.endswith(f"/{path}")]
     return found[0] if len(found) == 1 else None
 
 
-def as_given(citations: Iterable[str]) -> str:
-    """Return a text with citations that were given by hand, one a line, each quoted: its name need not look like code."""
+def quote_citations(citations: Iterable[str]) -> str:
+    """Return citations as a text for `references_in`, one on a line; in quotes any name counts as code."""
     return "\n".join(f"`{each}`" for each in citations)
 
 
@@ -79,13 +78,13 @@ def _commands(text: str) -> Iterator[Reference]:
 
 
 def _symbols(text: str, paths: Sequence[tuple[int, int]]) -> Iterator[Reference]:
-    """Yield possible names of definitions, but for parts of paths."""
+    """Yield possible names of definitions that are not part of a path; `paths` are the spans of paths, in order."""
     quoted = {match.start(1): match[1] for match in _QUOTED.finditer(text)}
     ends = [end for _, end in paths]
     for match in _SYMBOL.finditer(text):
         name = match[0].removesuffix("(")
-        at = bisect_right(ends, match.start())
-        if at < len(paths) and paths[at][0] <= match.start():
+        following = bisect_right(ends, match.start())
+        if following < len(paths) and paths[following][0] <= match.start():
             continue
         is_quoted = quoted.get(match.start()) in {name, f"{name}()"}
         if is_quoted or match["call"] or _CODE_LIKE.search(name):

@@ -2,24 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 DEFINES = 1.20
-"""The factor of a definition, against lines that only use what others define."""
+"""The factor of a definition, against lines outside of definitions."""
 
 IS_NAMED = 1.50
-"""The factor of a chunk whose name is the whole query, `ConfigLoader.load`."""
+"""The factor of a chunk with a name that is the whole query, `ConfigLoader.load`."""
 
 IS_AMONG = 1.25
-"""The factor of a chunk whose name is one of the identifiers in the query."""
+"""The factor of a chunk with a name that is one of the identifiers in the query."""
 
 NON_SOURCE_FACTOR = 0.40
 """The factor of tests, examples, vendored and generated code, unless the query asks for them."""
 
 REPEAT_FACTOR = 0.70
-"""The factor of each further piece of one definition, or of a file's rest, against the one before."""
+"""The factor of each further chunk of one definition, or of a file's lines outside of definitions, against the one before."""
 
 _NAME = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#|->|/)[^\W\d]\w*)*")
 _PARTS = re.compile(r"\.|::|#|->|/")
@@ -46,8 +46,8 @@ _ASKS_FOR = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A chunk as ranking sees it: organization and id, its score from fusion, and its traits."""
+class RankedChunk:
+    """The fields of a chunk that count in ranking; `id` is organization and id, `score` that of fusion."""
 
     id: tuple[str, str]
     score: float
@@ -56,37 +56,36 @@ class Sight:
     type: str
 
 
-def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[tuple[str, str], float]]:
+def rerank(
+    query: str, found: Iterable[RankedChunk], limit: int
+) -> list[tuple[tuple[str, str], float]]:
     """Return ids and scores, best first, ties by path and id; at most `limit`.
 
-    A score is that of fusion times the constants above that apply, as a part of the most that can
-    be. Pieces of one definition, and those of a file that are in none, make room for others; chunks
-    of one file that have names of their own do not (docs/decisions/0015-code-search.md).
+    A score is that of fusion times the factors above that apply, divided by the largest product of factors.
+    Chunks of one definition lower one another's score, and so do those of a file outside of definitions; chunks of
+    a file with names of their own do not (docs/decisions/0015-code-search.md).
     """
     names = _QueryNames.from_query(query)
-    weighed = sorted(
-        ((each.score * names.weight(each), each) for each in found),
-        key=lambda pair: (-pair[0], pair[1].path, pair[1].id),
+    weighted = sorted(
+        (-each.score * names.weight(each), each.path, each.id, each.name) for each in found
     )
     seen: Counter[tuple[str, str]] = Counter()
-    spread = []
-    for score, each in weighed:
-        definition = (each.path, each.name)
-        spread.append((score * REPEAT_FACTOR ** seen[definition], each.path, each.id))
-        seen[definition] += 1
-    spread.sort(key=lambda ranked: (-ranked[0], ranked[1], ranked[2]))
-    return [(id, score) for score, _, id in spread[:limit]]
+    lowered = []
+    for score, path, id, name in weighted:
+        lowered.append((score * REPEAT_FACTOR ** seen[path, name], path, id))
+        seen[path, name] += 1
+    return [(id, -score) for score, _, id in sorted(lowered)[:limit]]
 
 
-def is_named(query: str, found: Iterable[Sight]) -> bool:
-    """Tell whether the query is, or holds, the name of one of the chunks."""
+def is_named(query: str, found: Iterable[RankedChunk]) -> bool:
+    """Tell whether the query is, or contains, the name of one of the chunks."""
     names = _QueryNames.from_query(query)
-    return any(names.factor(_parts(each.name)) > 1 for each in found)
+    return any(names.name_factor(_parts(each.name)) > 1 for each in found)
 
 
 @dataclass(frozen=True, slots=True)
 class _QueryNames:
-    """The names in a query, by their parts, and the kinds of code beside sources that it asks for."""
+    """The names in a query, by their parts: the `whole` query, and identifiers in it; the kinds of other code that it asks for."""
 
     whole: tuple[str, ...]
     identifiers: frozenset[tuple[str, ...]]
@@ -96,7 +95,7 @@ class _QueryNames:
     def from_query(cls, query: str) -> "_QueryNames":
         text = query.strip().removesuffix("()")
         whole = _parts(text) if _NAME.fullmatch(text) else ()
-        # A plain word is as likely prose as a name, unless it is all there is.
+        # A plain word is as likely prose as a name, unless it is the whole query.
         identifiers = frozenset(
             _parts(name)
             for name in _NAME.findall(query)
@@ -105,14 +104,14 @@ class _QueryNames:
         wanted = frozenset(kind for kind, words in _ASKS_FOR.items() if words.search(query))
         return cls(whole, identifiers, wanted)
 
-    def weight(self, each: Sight) -> float:
+    def weight(self, each: RankedChunk) -> float:
         weight = 1.0 if each.type == "other" else DEFINES
-        weight *= self.factor(_parts(each.name))
-        if not _kinds_beside_source(each.path) <= self.wanted:
+        weight *= self.name_factor(_parts(each.name))
+        if not _non_source_kinds(each.path) <= self.wanted:
             weight *= NON_SOURCE_FACTOR
         return weight / (DEFINES * IS_NAMED)
 
-    def factor(self, name: tuple[str, ...]) -> float:
+    def name_factor(self, name: tuple[str, ...]) -> float:
         """Return the factor of a chunk with a name of these parts."""
         if name and self.whole and _ends_with(name, self.whole):
             return IS_NAMED
@@ -121,8 +120,8 @@ class _QueryNames:
 
 
 @lru_cache(maxsize=1 << 12)
-def _kinds_beside_source(path: str) -> frozenset[str]:
-    """Return the kinds of code beside sources that a path is of."""
+def _non_source_kinds(path: str) -> frozenset[str]:
+    """Return the kinds of a path: test, example, vendor, generated; none for plain source."""
     return frozenset(kind for kind, paths in _NON_SOURCE.items() if paths.search(path))
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from minutebook.app import App
 from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
-from minutebook.features.code.references import below, references_in
-from minutebook.features.code.rerank import Sight, is_named, rerank
+from minutebook.features.code.references import references_in, relative_to_root
+from minutebook.features.code.rerank import RankedChunk, is_named, rerank
 from minutebook.memory.access.visibility import View
 from minutebook.memory.embeddings import QueryEmbedding
 from minutebook.memory.search.combined import Ranked
@@ -23,27 +24,30 @@ from minutebook.text.fusion import Fused, FusedHit, Signal, minmax
 from minutebook.text.words import length_in_words, words
 
 CANDIDATES = 100
-"""How many each of the vector and the lexical signal propose."""
+"""How many the vector signal proposes, and how many the lexical one."""
 
 MEAN_PART = 0.5
-"""How much of the mean question is taken out of each (docs/decisions/0015-code-search.md)."""
+"""The share of the mean question that is subtracted from each question's vector (docs/decisions/0015-code-search.md)."""
 
 NEAR = 0.6
-"""The cosine, less the mean question, from which code is perhaps about a question: CoSQA's answers have 0.68 or more, far
-strangers up to 0.63, right questions to a small folder 0.6: rather something that is shown as of little relevance than nothing."""
+"""The least cosine, less the mean question, at which code is perhaps about a question.
+
+CoSQA's answers have 0.68 or more, unrelated code up to 0.63, answers in a small folder 0.6: it is better to show code
+of little relevance than nothing.
+"""
 
 FEW_WORDS = 2
-"""Of a question of so few words, what holds one is about it."""
+"""If a question has no more words, a chunk with one of them is about it."""
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
-"""How much each signal says where the caller does not choose."""
+"""The weights of the signals if the caller does not choose."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCode:
-    """A chunk, its score, its signals before names and places counted, its relevance in [0, 1].
+    """A chunk, its score, its signals without the factors of names and places, its relevance in [0, 1].
 
-    A chunk that the question names is no less relevant than what was found for sure.
+    A chunk that the question names has a relevance of LIKELY_FROM or more.
     """
 
     chunk: CodeChunk
@@ -78,7 +82,10 @@ class CodeSearch:
         project: str | None,
         language: str | None,
     ) -> list[Ranked]:
-        """Rank chunks as `search` does, for a list with other records; none of a time, since a chunk has none. Raises the same."""
+        """Rank chunks as `search` does, for a list with other records. Raises as `search`.
+
+        A question about a time has no chunks, since a chunk has no time.
+        """
         if selection.query.is_timed:
             return []
         views = self._selected(caller, project, language)
@@ -98,11 +105,12 @@ class CodeSearch:
         language: str | None = None,
         path: str | None = None,
     ) -> list[FoundCode]:
-        """Rank chunks, of one project or language, or of paths that begin so, where these are named.
+        """Rank chunks; only those of a project or language, or with paths that begin with `path`, if these are given.
 
         A language may have any of its usual names: `C++`, `TypeScript`, `py`. Without a model words
         alone decide; a chunk that has no vector yet is ranked by its lexical score in place of its
-        cosine. Lines that the query names, `src/pay.py:12`, come first. The call notes doubt, and an empty answer. Raises NotFound for an unknown project, InvalidInput for an unknown language.
+        cosine. Lines that the query names, `src/pay.py:12`, come first. The caller's call notes doubt and an empty
+        answer. Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
         views = self._selected(caller, project, language, path)
         found = self._best(caller, query, limit, views, WEIGHTS)
@@ -122,18 +130,19 @@ class CodeSearch:
     ) -> list[FoundCode]:
         asked = self._signals.ask(query, caller, CodeChunk)
         if (embedding := asked.embedding) is not None:
-            embedding = embedding.less_mean(MEAN_PART)
+            embedding = embedding.without_mean(MEAN_PART)
         signals, measured = self._gathered(views, replace(asked, embedding=embedding))
         fused = Fused(signals.found(), weights)
-        # All are ranked by what they are called; only the best are read whole.
-        named = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
-        sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
+        # All are ranked by three fields; only the best are read whole.
+        fields = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
+        candidates = {
+            key: RankedChunk(key, fused.scores[key], *values) for key, values in fields.items()
+        }
         judged = self._judged(query, embedding, measured, views)
         at_lines = self._at_lines(caller, query, views)
-        if at_lines or _holds_few_words(query, signals) or is_named(query, sights):
+        if at_lines or _is_few_words(query, signals) or is_named(query, candidates.values()):
             judged = judged.at_least_possible()
-        seen = {each.id: each for each in sights}
-        ranked = rerank(query, sights, limit)
+        ranked = rerank(query, candidates.values(), limit)
         keys = [key for key, _ in ranked]
         chunks = self._signals.read(CodeChunk, views, keys)
         found = [
@@ -143,13 +152,13 @@ class CodeSearch:
         for (key, score), hit in zip(ranked, fused.hits(keys), strict=True):
             if key in chunks and chunks[key] not in at_lines:
                 relevance = judged.relevance(key)
-                if is_named(query, [seen[key]]):
+                if is_named(query, [candidates[key]]):
                     relevance = max(relevance, LIKELY_FROM)
                 found.append(FoundCode(chunks[key], score, hit, relevance))
         return found[:limit]
 
     def _gathered(self, views: list[View], asked: Asked) -> tuple[Signals, Signals]:
-        """Return the signals with their missing cosines estimated, and those that were measured."""
+        """Return the signals with estimates for missing cosines, and the signals without these."""
         signals, measured = Signals(None, {}), self._signals.nothing(asked.embedding, CodeChunk)
         for view in views:
             found = self._signals.gather(CodeChunk, [view], asked, CANDIDATES)
@@ -161,7 +170,7 @@ class CodeSearch:
     def _judged(
         self, query: str, embedding: QueryEmbedding | None, measured: Signals, views: list[View]
     ) -> Judgement[Key]:
-        """Judge whether the question is answered. A model with no known mean question gives no sure verdict."""
+        """Judge whether the question is answered; at least possible if the model has no known mean question."""
         if embedding is None:
             return self._signals.judged(query, measured, {CodeChunk: views})
         texts, length = self._signals.count(CodeChunk, views), length_in_words(query)
@@ -171,21 +180,23 @@ class CodeSearch:
         return judged.at_least_possible() if is_near or embedding.mean is None else judged
 
     def _at_lines(self, caller: Caller, query: str, views: Sequence[View]) -> list[CodeChunk]:
-        """Return the chunks at the lines of places in a query."""
+        """Return the chunks with lines that a query names, such as `src/pay.py:12`."""
         named = [
             (each.path, *each.lines) for each in references_in(query) if each.path and each.lines
         ]
-        return [
-            chunk
-            for project in (self._store.seen_by(caller).find(Project) if named else ())
-            for path, first, last in named
-            for view in views
-            for chunk in view.narrowed(path=below(project.path, path)).find(CodeChunk)
-            if chunk.project == project.id
-            and chunk.organization == project.organization
-            and chunk.start_line <= last
-            and chunk.end_line >= first
-        ]
+        found = []
+        for project in self._store.seen_by(caller).find(Project) if named else ():
+            for (path, first, last), view in product(named, views):
+                own_path = relative_to_root(project.path, path)
+                found += [
+                    each
+                    for each in view.narrowed(path=own_path).find(CodeChunk)
+                    if each.project == project.id
+                    and each.organization == project.organization
+                    and each.start_line <= last
+                    and each.end_line >= first
+                ]
+        return found
 
     def _selected(
         self, caller: Caller, project: str | None, language: str | None, path: str | None = None
@@ -202,20 +213,20 @@ class CodeSearch:
 
 
 def _language(name: str) -> Language:
-    """Return the language that people call by this name. Raises InvalidInput if none is."""
+    """Return the language with this name. Raises InvalidInput if there is none."""
     known = language_named(name)
     if known is None:
         raise InvalidInput("language", must_be_one_of(sorted({each.name for each in LANGUAGES})))
     return known
 
 
-def _holds_few_words(query: str, signals: Signals) -> bool:
-    """Tell whether a chunk holds a word of a query of so few words that one is enough."""
+def _is_few_words(query: str, signals: Signals) -> bool:
+    """Tell whether a query has few words, and a chunk has one of them."""
     return bool(signals.lexical) and len(words(query)) <= FEW_WORDS
 
 
 def _with_estimated_cosines(vector: Scores, lexical: Scores) -> Scores:
-    """Return cosines with, for a chunk that has none, the one at the rank of its lexical score."""
+    """Return the cosines, with an estimate from its lexical score for each chunk that has none."""
     if not vector:
         return vector
     worst, best = min(vector.values()), max(vector.values())

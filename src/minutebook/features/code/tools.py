@@ -41,8 +41,9 @@ def search_code(
     """Rank chunks of code by meaning and words, with the reasons for lines and definitions in the query."""
     found = app.get(CodeSearch).search(caller, query, limit, project=project_id)
     attribute(caller, (each.chunk for each in found))
-    beside = chain(*app.tell(Event.CODE_FOUND, caller, query, project_id))
-    reasons = app.combined.annotated(caller, list(beside))
+    # Other features add the records that give reasons for the code.
+    added = chain(*app.tell(Event.CODE_FOUND, caller, query, project_id))
+    reasons = app.combined.annotated(caller, list(added))
     answers = (
         *((each.chunk, each.score) for each in found),
         *((each.record, each.score) for each in reasons),
@@ -69,7 +70,7 @@ def search_code(
 
 
 def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
-    """Tell how far a project's index is."""
+    """Return the progress of a project's index."""
     progress = app.get(Projects).progress(caller, project_id)
     project = progress.project
     shape: Shape = {
@@ -87,7 +88,7 @@ def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
 
 def list_projects(app: App, caller: Caller) -> Shape:
     """Return every project."""
-    names = [project.id for project in app.get(Projects).all(caller)]
+    names = [project.id for project in app.get(Projects).indexed(caller)]
     return {"projects": names, "count": len(names)}
 
 

@@ -18,7 +18,7 @@ QUIET_MS = 500
 """Milliseconds without a change after which the changes are read."""
 
 PATIENCE_MS = 5_000
-"""Milliseconds after which they are read though changes go on."""
+"""Milliseconds after which the changes are read even if more keep coming."""
 
 LOOK_EVERY = 5.0
 """Seconds between two tries to take over from another process that watches the project."""
@@ -30,21 +30,18 @@ Changed = Callable[[Project], None]
 
 
 class Watching:
-    """One watcher a project, however many processes ask; the others stand by for it."""
+    """Watches projects: one process watches each, the others wait to take over."""
 
     def __init__(self, app: App) -> None:
-        self._projects, self._locks, self._stop = (
-            app.get(Projects),
-            app.infrastructure.locks,
-            app.stopping,
-        )
+        self._projects, self._locks = app.get(Projects), app.infrastructure.locks
+        self._stop = app.stopping
         self._guard = threading.Lock()
         self._watchers: dict[tuple[str, str], threading.Thread] = {}
 
     def watch(self, project: Project, changed: Changed = lambda project: None) -> None:
         """Watch a project's folder in the background until the store closes or the project goes.
 
-        `changed` is called whenever something had changed and was read again.
+        It calls `changed` each time that changes were read.
         """
         key = (project.organization, project.id)
         with self._guard:
@@ -62,7 +59,7 @@ class Watching:
         with self._guard:
             watcher = self._watchers.get((project.organization, project.id))
         while watcher is not None and watcher.is_alive():
-            # In short waits, so that an interrupt is heard on every platform.
+            # In short waits: on some platforms an interrupt does not end a long one.
             watcher.join(_LEAVE_WITHIN_MS / 1000)
 
     def _run(self, project: Project, changed: Changed) -> None:
@@ -83,13 +80,13 @@ class Watching:
 
         root = Path(project.path)
 
-        def is_worth_it(change: Change, path: str) -> bool:
+        def may_matter(change: Change, path: str) -> bool:
             return _may_matter(PurePath(path).relative_to(root))
 
         is_first = True
         for changes in watch(
             root,
-            watch_filter=is_worth_it,
+            watch_filter=may_matter,
             debounce=PATIENCE_MS,
             step=QUIET_MS,
             stop_event=self._stop,
@@ -98,7 +95,7 @@ class Watching:
             raise_interrupt=False,
             ignore_permission_denied=True,
         ):
-            # Now that the watcher stands, what changed before it did is read as well.
+            # The first time it returns without changes: then the changes before it began are read.
             if changes or is_first:
                 self._read(project, changed)
             is_first = False
@@ -108,7 +105,7 @@ class Watching:
         try:
             touched = None
             while touched is None:
-                # None: another is at it. Closed: the store was stopped, and may be started again.
+                # None: another process reads it. Closed: the store was stopped, and may be started again.
                 with suppress(StoreClosed):
                     touched = self._projects.refresh(project.organization, project.id, progress)
                 if touched is None and self._stop.wait(_ASK_AGAIN):
@@ -121,7 +118,7 @@ class Watching:
 
 
 def _may_matter(path: PurePath) -> bool:
-    """Tell whether a path inside a project may be read, or say which files are."""
+    """Tell whether a path in a project may be a file to index, or a file with ignore rules."""
     if path.name in {".gitignore", ".memoryignore"}:
         path = path.parent
     return not any(part.startswith(".") for part in path.parts)

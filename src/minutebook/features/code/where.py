@@ -1,4 +1,4 @@
-"""Show where a memory belongs that is written in a folder; trust the folder's own file."""
+"""The command `where`: shows to which project a folder belongs, and trusts the folder's own file."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,7 +23,8 @@ from minutebook.record.records import Kind
 
 _KINDS = (Kind.MEMORY, Kind.DECISION, Kind.TURN)
 
-_HELD_TO = ("organization", "repository", "user")
+_BINDING = ("organization", "repository", "user")
+"""The settings that bind all that is read and written to a scope."""
 
 
 @click.command(short_help="Say to which project a folder belongs.")
@@ -51,15 +52,15 @@ def where(
     path = Path.cwd() / (folder or "")
     place = known_place(settings, path)
     if trust or distrust:
-        _believe(settings, place, trust=trust)
+        _set_trust(settings, place, trust=trust)
         place = known_place(settings, path)
     counts = _counts(options, settings, place)
     origins = {name: each.origin for name, each in explicit(options).items()}
     facts = [tell(settings, place) for tell in listeners(Event.WHERE)]
     answer = {
         "place": place,
-        "held_to": {name: getattr(settings, name) for name in _HELD_TO},
-        "origins": {name: origins[name] for name in _HELD_TO if name in origins},
+        "held_to": {name: getattr(settings, name) for name in _BINDING},
+        "origins": {name: origins[name] for name in _BINDING if name in origins},
         "writes_go_to": _written_to(settings, place),
         "facts": facts,
         "kept": counts,
@@ -70,8 +71,8 @@ def where(
         warn(place.problem, fg="yellow")
 
 
-def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
-    """Note, or forget, that a folder's own file is trusted. Raises InvalidInput if there is nothing to note."""
+def _set_trust(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
+    """Note that a folder's own file is trusted, or forget it. Raises InvalidInput if there is nothing to trust or forget."""
     from minutebook.memory.maintenance.data_directory import make_home
 
     claim = place.claim if trust else place.confirmed
@@ -104,7 +105,7 @@ def _counts(
 
 
 def _written_to(settings: Settings, place: FolderPlace) -> str | None:
-    """Return the repository that a write which names none goes to."""
+    """Return the repository of records that name none themselves."""
     return place.repository if follows_folders(settings) else settings.repository
 
 
@@ -150,7 +151,7 @@ def _repository(place: FolderPlace) -> str:
 
 
 def _consequences(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -> list[str]:
-    """Return the consequences for writing and searching."""
+    """Return sentences about the consequences for writing and searching."""
     if settings.repository is not None:
         origin = origins.get("repository", option_of("repository"))
         return [f"Held to the repository {settings.repository} by {origin}: the folder has no say."]

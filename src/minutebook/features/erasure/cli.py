@@ -1,4 +1,4 @@
-"""Erase records so that no byte of them is left, and look for remains."""
+"""The command that erases records so that no byte of them is left, and searches for remains."""
 
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from minutebook.features.erasure.erasing import Erased, ErasureSearch
     from minutebook.store.sql.side_words import SideRow
 
-_MOST_SHOWN = 20
+_MOST_LISTED = 20
 
 
 @click.command(short_help="Remove records so that no byte of them is left.")
@@ -79,33 +79,33 @@ def erase(
 
     chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
     with opened_here(options) as (app, caller):
-        _check_chosen(chosen, dry_run)
+        _check_one_choice(chosen, dry_run)
         caller, erasing = with_call(caller, reason=reason or ""), app.get(Erasing)
         if texts is not None:
             checked = erasing.check(caller, text_in(texts.read(), "--check").splitlines())
-            say(checked, _lines_of(checked), as_json)
+            say(checked, _search_lines(checked), as_json)
             is_clean = _is_clean(checked)
         elif deleted:
-            is_clean = _say_left(erasing.scrub(caller, rewrites_tables=rewrite_tables), as_json)
+            is_clean = _print_left(erasing.scrub(caller, rewrites_tables=rewrite_tables), as_json)
         elif resume:
-            is_clean = _say_done(erasing.resume(caller), as_json)
+            is_clean = _print_erased(erasing.resume(caller), as_json)
         else:
             whole = tuple(any_id(OnApp(app, caller), each) for each in ids)
             choice = Choice(whole, query, of_user, session)
             records, copies = erasing.find(caller, choice), erasing.copies(caller, choice)
             if not (records or copies) or dry_run:
-                _say_counted(records, copies, as_json)
+                _print_counts(records, copies, as_json)
                 return
             if not yes:
-                _ask(records, copies)
+                _confirm(records, copies)
             places = {"backups": backups, "from_ledger": from_ledger}
             done = erasing.erase(caller, records, copies, **places, rewrites_tables=rewrite_tables)
-            is_clean = _say_done(done, as_json)
+            is_clean = _print_erased(done, as_json)
     context.exit(0 if is_clean else 1)
 
 
-def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT001
-    """Raise InvalidInput unless one thing is to be done, and can be counted if that is wanted."""
+def _check_one_choice(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT001
+    """Raise InvalidInput unless one of the options is given that say what to do, and for a dry run the first."""
     if sum(chosen) != 1:
         remedy = "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check stand alone"
         raise InvalidInput("ID", remedy)
@@ -114,16 +114,16 @@ def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT00
         raise InvalidInput("--dry-run", remedy)
 
 
-def _ask(records: Sequence[Record], copies: "Sequence[SideRow]") -> None:
-    echo(*_counts(records, copies))
+def _confirm(records: Sequence[Record], copies: "Sequence[SideRow]") -> None:
+    echo(*_count_lines(records, copies))
     confirm("Erase this for good? Nothing brings it back.", abort=True)
 
 
-def _counts(records: Sequence[Record], copies: "Sequence[SideRow]") -> Iterator[str]:
-    for each in records[:_MOST_SHOWN]:
+def _count_lines(records: Sequence[Record], copies: "Sequence[SideRow]") -> Iterator[str]:
+    for each in records[:_MOST_LISTED]:
         yield f"{each.kind} {each.id}  {style(_label(each), dim=True)}"
-    if len(records) > _MOST_SHOWN:
-        yield f"… and {len(records) - _MOST_SHOWN:,} more"
+    if len(records) > _MOST_LISTED:
+        yield f"… and {len(records) - _MOST_LISTED:,} more"
     kinds = [each.kind for each in records]
     yield f"To be erased: {counted({kind: kinds.count(kind) for kind in Kind})}"
     if copies:
@@ -137,7 +137,7 @@ def _label(record: Record) -> str:
     return short(" ".join(" ".join(texts_of(record)).split()), 60)
 
 
-def _say_counted(
+def _print_counts(
     records: Sequence[Record],
     copies: "Sequence[SideRow]",
     as_json: bool,  # noqa: FBT001
@@ -146,16 +146,18 @@ def _say_counted(
         "records": [{"kind": each.kind, "id": each.id} for each in records],
         "copies": [{"table": each.table.name, **each.names} for each in copies],
     }
-    say(shape, list(_counts(records, copies)), as_json)
+    say(shape, list(_count_lines(records, copies)), as_json)
 
 
-def _say_left(left: Sequence[str], as_json: bool) -> bool:  # noqa: FBT001
-    said = [] if left else ["Nothing of what was deleted is left in the store's files."]
-    say({"left": left}, [*_remarks(left), *said], as_json)
+def _print_left(left: Sequence[str], as_json: bool) -> bool:  # noqa: FBT001
+    """Print the steps left to a person; return whether there are none."""
+    nothing = "Nothing of what was deleted is left in the store's files."
+    say({"left": left}, list(_remark_lines(left)) or nothing, as_json)
     return not left
 
 
-def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
+def _print_erased(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
+    """Print the results of an erasure; return whether nothing is left."""
     if done is None:
         say({"records": []}, "No erasure was cut short.", as_json)
         return True
@@ -166,8 +168,8 @@ def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
             "What they said is not known any more: `minutebook erase --check FILE` searches for what you name."
         )
     else:
-        lines += _lines_of(done.checked)
-    say(done, [*lines, *_remarks(done.left)], as_json)
+        lines += _search_lines(done.checked)
+    say(done, [*lines, *_remark_lines(done.left)], as_json)
     return not done.left and (done.checked is None or _is_clean(done.checked))
 
 
@@ -175,15 +177,15 @@ def _is_clean(checked: "ErasureSearch") -> bool:
     return not (checked.traces or checked.tables or checked.unread)
 
 
-def _remarks(left: Sequence[str]) -> Iterator[str]:
+def _remark_lines(left: Sequence[str]) -> Iterator[str]:
     yield from (style(f"→ {each}", fg="yellow") for each in left)
 
 
-def _lines_of(checked: "ErasureSearch") -> Iterator[str]:
-    for _, kind, id in checked.alike[:_MOST_SHOWN]:
+def _search_lines(checked: "ErasureSearch") -> Iterator[str]:
+    for _, kind, id in checked.alike[:_MOST_LISTED]:
         yield f"{kind} {id} holds some of the same words: erase it too, unless they are its own."
-    if len(checked.alike) > _MOST_SHOWN:
-        yield f"… and {len(checked.alike) - _MOST_SHOWN:,} more records do"
+    if len(checked.alike) > _MOST_LISTED:
+        yield f"… and {len(checked.alike) - _MOST_LISTED:,} more records do"
     for each in checked.traces:
         member = f", in {each.member}," if each.member else ""
         yield style(f"Still in {each.path}{member} {each.pieces:,} pieces of it", fg="red")

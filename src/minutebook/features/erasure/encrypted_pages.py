@@ -1,9 +1,9 @@
-"""Pages of an encrypted database and of its log, decrypted one by one as they stand in the file.
+"""Pages of an encrypted database and of its write-ahead log, decrypted one by one in the order of the file.
 
-The engine shows the pages that are in use. A search for what is left needs all: free pages, and frames of
-the log that were carried over already. A page ends with a nonce of 16 bytes and a tag of 16; the last four
-bytes of the nonce, exclusive-or the number of the page, are the first block counter of ChaCha20, whose
-first block gives the key of the tag (Poly1305, over all before it) and that of the page.
+The engine reads only the pages in use. A search for remains must also read free pages, and frames of
+the log that were copied to the database already. A page ends with a nonce of 16 bytes and a tag of 16; the last four
+bytes of the nonce, exclusive-or the number of the page, are the first block counter of ChaCha20. Its
+first block is the key of the tag (Poly1305, over all before it) and the key of the page.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,13 +15,14 @@ from minutebook.store.disk.encryption import Key
 
 _NONCE_BYTES = _TAG_BYTES = 16
 _PLAIN_BYTES = 24
-"""At the beginning of the first page: the name of the key, and the size of a page."""
+"""The bytes at the beginning of the first page that are not encrypted: the name of the key, and the size of a page."""
 
 _LOG_HEAD_BYTES, _FRAME_HEAD_BYTES = 32, 24
 _LARGEST_PAGE = 1 << 16
-_SIZES = {1 << power for power in range(9, 17)}
+_PAGE_SIZES = {1 << power for power in range(9, 17)}
 _COUNTERS = 1 << 32
 _ATTEMPTS = 5
+"""The times that a page is read until its tag fits."""
 
 
 class PagesUnreadable(StoreError):
@@ -29,7 +30,7 @@ class PagesUnreadable(StoreError):
 
 
 def pages(file: BinaryIO, called: str, key: Key) -> Iterator[bytes]:
-    """Yield the content of each page of a database. Raises PagesUnreadable at one that is not whole."""
+    """Yield the content of each page of a database. Raises PagesUnreadable at a page that is not whole."""
     file.seek(0)
     size = int.from_bytes(file.read(_PLAIN_BYTES)[16:18], "big")
     # A page of 64 KiB is written as 1.
@@ -38,9 +39,9 @@ def pages(file: BinaryIO, called: str, key: Key) -> Iterator[bytes]:
 
 
 def log_pages(file: BinaryIO, called: str, key: Key) -> Iterator[bytes]:
-    """Yield the content of each page in a write-ahead log, also of those that count no more.
+    """Yield the content of each page in a write-ahead log, also of pages from before its last restart.
 
-    Raises PagesUnreadable at one that is not whole.
+    Raises PagesUnreadable at a page that is not whole.
     """
     file.seek(0)
     head = file.read(_LOG_HEAD_BYTES)
@@ -63,8 +64,11 @@ def _read(
     place: int,
     number_at: Callable[[int], tuple[int, int]],
 ) -> Iterator[bytes]:
-    """Yield page by page; `number_at` gives the number of the page at a place, and the length before it."""
-    if size not in _SIZES:
+    """Yield the content of each page from `place` on, of `size` bytes.
+
+    `number_at` returns the number of the page at a place in the file, and the bytes of the head before the page.
+    """
+    if size not in _PAGE_SIZES:
         raise PagesUnreadable("{called}: its pages cannot be told apart", called=called)
     while True:
         for _ in range(_ATTEMPTS):
@@ -85,7 +89,7 @@ def _read(
 
 
 def _decrypted(page: bytes, number: int, key: Key) -> bytes | None:
-    """Return the plain content of a page; None if its tag does not fit."""
+    """Return the plain content of a page by its number; None if its tag does not fit."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.poly1305 import Poly1305
 
@@ -108,6 +112,6 @@ def _chacha20(secret: bytes, counter: int, nonce: bytes, data: bytes) -> bytes:
     return Cipher(algorithms.ChaCha20(secret, start), None).encryptor().update(data)
 
 
-def log_of(path: Path) -> Path:
-    """Return the database that a write-ahead log belongs to, by its name; the path itself of another file."""
+def database_of_log(path: Path) -> Path:
+    """Return the path of the database of a write-ahead log, by its name; of another file its own path."""
     return path.with_name(path.name.removesuffix("-wal"))

@@ -1,6 +1,6 @@
-"""Erase records from all files that Minutebook wrote, and look for remains."""
+"""Erasing records from all files that Minutebook wrote, and the search for remains."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -9,7 +9,7 @@ from pathlib import Path
 from minutebook.app import App
 from minutebook.config.places import backups_of, data_directory
 from minutebook.feature import entries_of
-from minutebook.features.erasure.order import Order, Orders
+from minutebook.features.erasure.order import Order, OrderFile
 from minutebook.features.erasure.selection import Choice, ErasureSelection
 from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
 from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
@@ -35,57 +35,43 @@ from minutebook.record.records import (
     Version,
 )
 from minutebook.record.trust.trail import ERASE
-from minutebook.store.disk.encryption import Keys
 from minutebook.store.sql.side_words import SideRow, SideWords
 
-_BATCH = 1000
+_RECORDS_AT_ONCE = 1000
 
 LOCK = "erase"
-"""The named lock of the process that erases."""
-
-
-@dataclass(frozen=True, slots=True)
-class ErasurePlaces:
-    """The places an erasure searches: the data directory, and others that may hold copies.
-
-    `backups` are those known of. `keys` is where keys of encrypted files are.
-    """
-
-    home: Path
-    roots: tuple[Path, ...]
-    backups: Callable[[], Sequence[Path]]
-    keys: Keys | None
+"""The name of the lock that an erasure holds."""
 
 
 @dataclass(slots=True)
 class ErasureSearch:
-    """The results of a search: files with pieces of the texts, and records with the same text.
-
-    `unread` are encrypted files that could not be searched.
-    """
+    """The results of a search for the texts of erased records."""
 
     traces: list[Trace] = field(default_factory=list)
     alike: list[Key] = field(default_factory=list)
-    """Records that hold pieces of the texts, too: those pieces prove nothing, and are not searched for."""
+    """Other records that hold pieces of the texts: those pieces prove nothing, and are not searched for."""
     tables: dict[str, int] = field(default_factory=dict)
-    """How many pieces stand in the rows of a server's tables, by table."""
+    """The number of pieces in a server's tables, by table."""
     unread: list[Unread] = field(default_factory=list)
     pieces: int = 0
-    """How many pieces were searched for."""
+    """The number of pieces that were searched for."""
 
 
 @dataclass(slots=True)
 class Erased:
-    """The results of an erasure: its effects, the steps left to a person, its last search (None: not made)."""
+    """The results of an erasure."""
 
     records: tuple[Key, ...]
     rewritten: list[Path] = field(default_factory=list)
+    """The backups that were written anew."""
     left: list[str] = field(default_factory=list)
+    """The steps left to a person."""
     checked: ErasureSearch | None = None
+    """The search for remains; None if the texts of the records were not known any more."""
 
 
 class Erasing:
-    """Erases records; an erasure cut short by a kill is noted until it is done."""
+    """Erases records; a file notes the erasure until it is done, so that it can be resumed after a kill."""
 
     def __init__(self, app: App) -> None:
         self._store, self._trail = app.infrastructure.store, app.trail
@@ -93,29 +79,24 @@ class Erasing:
         self._rules, self._clock = app.rules, app.clock
         self._selection = ErasureSelection(app)
         self._supersession = app.supersession
-        self._outside = [of(app) for of in entries_of("files.erased")]
+        self._erased_files = [make(app) for make in entries_of("files.erased")]
         self._ledger_texts = app.get(LedgerTexts)
-        directory, home = data_directory(app.settings), app.settings.home
-        self._where = ErasurePlaces(
-            home,
-            (app.settings.of(LedgerSettings).ledgers, *directory.derived, *directory.copies),
-            lambda: [] if directory.is_on_server else backups_of(directory),
-            directory.keys,
-        )
-        self._orders = Orders(home)
+        self._home, self._directory = app.settings.home, data_directory(app.settings)
+        self._ledgers = app.settings.of(LedgerSettings).ledgers
+        self._order_file = OrderFile(self._home)
         self._side_words = SideWords(app.infrastructure.database)
 
     def unfinished(self) -> Order | None:
-        """Return the erasure that a kill cut short, or None. Raises StoreError if its note is damaged."""
-        return self._orders.read()
+        """Return the erasure that a kill cut short, or None. Raises StoreError if its file is damaged."""
+        return self._order_file.read()
 
     def find(self, caller: Caller, choice: Choice) -> list[Record]:
-        """Return the records of a choice. Raises Forbidden to viewers and agents, NotFound, InvalidInput."""
+        """Return the records of a choice. Raises Forbidden to viewers and agents, else as `ErasureSelection.find`."""
         self._check_may(caller)
         return self._selection.find(caller, choice)
 
     def copies(self, caller: Caller, choice: Choice) -> list[SideRow]:
-        """Return the rows of features that hold the words of a choice, or its user's records as they were; else as `find`."""
+        """Return the copies of a choice. Raises Forbidden to viewers and agents, else as `ErasureSelection.copies`."""
         self._check_may(caller)
         return self._selection.copies(caller, choice)
 
@@ -129,17 +110,17 @@ class Erasing:
         from_ledger: bool,
         rewrites_tables: bool = False,
     ) -> Erased:
-        """Erase records, all or none, with all that belongs to them and some copies, then search for their texts.
+        """Erase records, all or none, with all that belongs to them and some `copies`, then search for their texts.
 
-        With `backups`, those that are known are written anew; with `rewrites_tables` a server's tables, each
-        locked meanwhile. Raises InvalidInput if one is a decision and
-        not `from_ledger`, Refused if one is locked or not the caller's to remove, LedgerError if a
-        ledger's history is not ours to rewrite, StoreBusy if another erasure is under way or somebody
-        reads an old state for too long: then `resume` ends it.
+        With `backups`, the known backups are written anew; with `rewrites_tables` a server's tables, each
+        locked meanwhile. Raises InvalidInput if a record is a decision and not `from_ledger`, Refused if one
+        is locked or not the caller's to remove, LedgerError if a ledger's history is not ours to rewrite,
+        StoreBusy if another erasure is under way, or a reader keeps an old state for too long, after which
+        `resume` ends the erasure.
         """
         self._check_may(caller)
-        with self._alone():
-            if self._orders.read() is not None:
+        with self._locked():
+            if self._order_file.read() is not None:
                 raise StoreBusy("an erasure is not done; end it by `minutebook erase --resume`")
             decided = {each.organization for each in records if each.kind is Kind.DECISION}
             if decided and not from_ledger:
@@ -155,25 +136,25 @@ class Erasing:
             keys = tuple((each.organization, each.kind, each.id) for each in records)
             began = self._clock().isoformat()
             order = Order(began, keys, backups, from_ledger, rewrites_tables)
-            self._orders.put(order)
+            self._order_file.write(order)
             done = self._carry_out(caller, order, Finder(pieces_of(texts)))
             done.checked = self._check(texts)
             return done
 
     def resume(self, caller: Caller) -> Erased | None:
-        """End the erasure that a kill cut short; None if there is none. Raises as `erase` does.
+        """End the erasure that a kill cut short; return None if there is none. Raises as `erase` does.
 
-        What the records said is not known any more, so nothing is searched for.
+        The texts of the records are not known any more, so nothing is searched for.
         """
         self._check_may(caller)
-        with self._alone():
-            order = self._orders.read()
+        with self._locked():
+            order = self._order_file.read()
             return None if order is None else self._carry_out(caller, order)
 
     def scrub(self, caller: Caller, *, rewrites_tables: bool = False) -> list[str]:
-        """Leave nothing in the store's files of records deleted before; return the steps left to a person."""
+        """Remove from the store's files all remains of deleted records; return the steps left to a person."""
         self._check_may(caller)
-        with self._alone():
+        with self._locked():
             self._trail.log(caller, default_organization(caller), ERASE, Kind.HEAD, ["deleted"])
             homes = self._store.organizations()
             with self._store.transaction(*homes):
@@ -182,36 +163,36 @@ class Erasing:
             return self._scrub(rewrites_tables=rewrites_tables)
 
     def check(self, caller: Caller, texts: Iterable[str]) -> ErasureSearch:
-        """Search the data directory and the known backups for texts, and the records for equal ones."""
+        """Search the data directory, the known backups and the records for texts."""
         self._check_may(caller)
         return self._check(texts)
 
     # The steps, each of which may be repeated
 
-    def _carry_out(self, caller: Caller, order: Order, said: Finder | None = None) -> Erased:
+    def _carry_out(self, caller: Caller, order: Order, finder: Finder | None = None) -> Erased:
+        """Carry out an order; `finder` finds the texts of its records, None if they are not known any more."""
         done = Erased(order.records)
         try:
-            self._remove(caller, order, said)
+            self._remove(caller, order, finder)
         except Refused:
             # Nothing was removed.
-            self._orders.clear()
+            self._order_file.remove()
             raise
         for organization, ids in sorted(decisions_among(order.records).items()):
             self._ledger_texts.erase(caller, organization, ids)
             with self._store.transaction(organization):
-                self._note_outside([(organization, Kind.DECISION, id) for id in ids])
-        for each in self._outside:
+                self._note_in_files([(organization, Kind.DECISION, id) for id in ids])
+        for each in self._erased_files:
             done.left += each.remove()
         done.left += self._scrub(rewrites_tables=order.rewrites_tables)
         if order.backups:
             self._rewrite_backups(caller, order, done)
-        self._orders.clear()
+        self._order_file.remove()
         return done
 
     def _scrub(self, *, rewrites_tables: bool) -> list[str]:
-        return (
-            self._store.upkeep.rewrite_tables() if rewrites_tables else self._store.upkeep.scrub()
-        )
+        upkeep = self._store.upkeep
+        return upkeep.rewrite_tables() if rewrites_tables else upkeep.scrub()
 
     def _remove_copies(self, caller: Caller, copies: Sequence[SideRow]) -> None:
         keys = {(each.table.name, each.key) for each in copies}
@@ -220,16 +201,18 @@ class Erasing:
                 self._side_words.remove(organization, lambda row: (row.table.name, row.key) in keys)
                 self._trail.log(caller, organization, ERASE, Kind.HEAD, ["copies"])
 
-    def _remove(self, caller: Caller, order: Order, said: Finder | None) -> None:
+    def _remove(self, caller: Caller, order: Order, finder: Finder | None) -> None:
         organizations = sorted({organization for organization, _, _ in order.records})
         with self._trail.audited_batch(organizations):
             forget_erased(self._store, order.records)
-            for organization in organizations:
-                if said is None:
-                    # After a kill nobody knows what the records said, which others may have repeated.
-                    self._side_words.remove_images(organization)
+            for home in organizations:
+                if finder is None:
+                    # Any image may repeat a text of the records.
+                    self._side_words.remove_images(home)
                 else:
-                    self._side_words.remove(organization, lambda row: bool(said.found_in(row.said)))
+                    self._side_words.remove(
+                        home, lambda row: bool(finder.found_in(row.encoded_words))
+                    )
             for key in order.records:
                 if key[1] is not Kind.DECISION:
                     self._remove_one(caller, key)
@@ -239,7 +222,7 @@ class Erasing:
         with self._trail.audited(caller, organization, ERASE, kind, id) as audit:
             record = self._store.get(CLASSES[kind], organization, id)
             if record is None:
-                # It went with another one, or before a kill.
+                # It was removed with another record, or before a kill.
                 audit.changes_nothing()
                 return
             audit.check(owned_by(self._store, record))
@@ -250,12 +233,12 @@ class Erasing:
             elif not isinstance(record, Relation):
                 author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009
                 policy.check_may_remove_work_of(caller, responsible_author(author, origin))
-            going = [key, *self._with(record)]
+            removed = [key, *self._keys_with(record)]
             self._store.delete(type(record), organization, id)
-            self._note_outside(going)
+            self._note_in_files(removed)
 
-    def _with(self, record: Record) -> Iterator[Key]:
-        """Yield the keys of the rows that go with a record and travel to other machines."""
+    def _keys_with(self, record: Record) -> Iterator[Key]:
+        """Yield the keys of the records that are removed with a record and have copies on other machines."""
         home, here = record.organization, Filter(organization=record.organization)
         if isinstance(record, Memory):
             for id in self._store.ids(Version, narrowed(here, memory=record.id), ()):
@@ -265,20 +248,23 @@ class Erasing:
                 if isinstance(edge, Link | Relation):
                     yield home, edge.kind, edge.id
 
-    def _note_outside(self, keys: Sequence[Key]) -> None:
-        for each in self._outside:
+    def _note_in_files(self, keys: Sequence[Key]) -> None:
+        for each in self._erased_files:
             each.note(keys)
 
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:
-        where = self._where
-        for path in where.backups():
+        keys = self._directory.keys
+        for path in self._known_backups():
             try:
                 for rewrite in entries_of("files.rewrite"):
-                    rewrite(path, caller, order.records, self._clock, where.home, where.keys)
+                    rewrite(path, caller, order.records, self._clock, self._home, keys)
             except MinutebookError as error:
                 done.left.append(f"{path} could not be written anew: {error}")
             else:
                 done.rewritten.append(path)
+
+    def _known_backups(self) -> Sequence[Path]:
+        return [] if self._directory.is_on_server else backups_of(self._directory)
 
     # The search
 
@@ -286,15 +272,16 @@ class Erasing:
         pieces, checked = pieces_of(texts), ErasureSearch()
         if not pieces:
             return checked
-        checked.alike, shared = self._alike(Finder(pieces))
+        checked.alike, shared = self._records_with(Finder(pieces))
         pieces -= shared
         checked.pieces = len(pieces)
-        roots = [self._where.home, *self._where.roots, *self._where.backups()]
+        directory = self._directory
+        roots = [self._home, self._ledgers, *directory.derived, *directory.copies]
+        roots += self._known_backups()
         try:
             if pieces:
-                found = search(Finder(pieces), roots, self._where.keys)
-                checked.traces, checked.unread = found
                 finder = Finder(pieces)
+                checked.traces, checked.unread = search(finder, roots, directory.keys)
                 for table, rows in self._store.database.server_contents():
                     if held := finder.found_in_blocks(rows):
                         checked.tables[table] = len(held)
@@ -302,21 +289,23 @@ class Erasing:
             raise StoreError(os_error_reason(error.filename, error)) from error
         return checked
 
-    def _alike(self, finder: Finder) -> tuple[list[Key], set[str]]:
+    def _records_with(self, finder: Finder) -> tuple[list[Key], set[str]]:
         """Return the records that hold some of the pieces, and those pieces."""
         alike: dict[Key, None] = {}
         shared: set[str] = set()
         for organization in self._store.organizations():
             where = Filter(organization=organization, with_deleted=True)
-            for of in CLASSES.values():
-                records: Iterator[Record] = self._store.each(of, where, ())
-                while batch := [(each, line_of(each)) for each in islice(records, _BATCH)]:
+            for kind in CLASSES.values():
+                records: Iterator[Record] = self._store.each(kind, where, ())
+                while batch := [
+                    (each, line_of(each)) for each in islice(records, _RECORDS_AT_ONCE)
+                ]:
                     if not finder.found_in(b"".join(line for _, line in batch)):
                         continue
                     for record, line in batch:
                         if found := finder.found_in(line):
                             shared |= found
-                            alike[_shown(record)] = None
+                            alike[_findable_key(record)] = None
         return list(alike), shared
 
     def _check_may(self, caller: Caller) -> None:
@@ -324,14 +313,14 @@ class Erasing:
             policy.check_may_erase(caller)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         with self._locks.hold(LOCK) as held:
             if held is None:
                 raise StoreBusy("another erasure is under way; try again when it is done")
             yield
 
 
-def _shown(record: Record) -> Key:
+def _findable_key(record: Record) -> Key:
     """Return the key by which a person finds a record: of a version, that of its memory."""
     if isinstance(record, Version):
         return record.organization, Kind.MEMORY, record.memory

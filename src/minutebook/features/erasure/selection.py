@@ -1,7 +1,6 @@
 """The selection of records to erase, and their texts."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from minutebook.app import App
@@ -11,7 +10,6 @@ from minutebook.record.caller import Caller, without_folder_scope
 from minutebook.record.errors import InvalidInput, NotFound
 from minutebook.record.records import (
     Decision,
-    Edge,
     Entity,
     Kind,
     Memory,
@@ -25,10 +23,11 @@ from minutebook.record.records import (
 from minutebook.store.sql.side_words import SideRow, SideWords, document_of
 from minutebook.text.words import words
 
-ERASABLE: tuple[type[Record], ...] = (
-    *(Memory, Entity, Relation, Decision, Proposal, Turn, Summary),
-)
-"""What is erased by its id; with it goes what belongs to it: versions, links, mentions, relations."""
+_WITH_TEXTS: tuple[type[Record], ...] = (Memory, Entity, Decision, Proposal, Turn, Summary)
+"""The classes of records that can be chosen by their words or their owner."""
+
+ERASABLE: tuple[type[Record], ...] = (*_WITH_TEXTS, Relation)
+"""The classes of records that can be chosen; their versions, links, mentions and relations are erased with them."""
 
 _TEXTS: Mapping[type[Record], tuple[str, ...]] = {
     Memory: ("title", "content", "reason", "metadata"),
@@ -40,26 +39,24 @@ _TEXTS: Mapping[type[Record], tuple[str, ...]] = {
     Turn: ("prompt", "thought", "response"),
     Summary: ("title", "summary", "reasons"),
 }
-"""The fields of each kind that hold what somebody said."""
+"""The fields of each class that hold texts of persons or agents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A person's choice: by ids, by words in a row, by owner, by session."""
+    """The records that a person chose: those that fit any of the fields."""
 
     ids: tuple[str, ...] = ()
     query: str | None = None
+    """Words that stand in a record in a row."""
     user: str | None = None
+    """The owner of records."""
     session: str | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was chosen."""
-        return not (self.ids or self.query or self.user or self.session)
+    """The session of turns and summaries."""
 
 
 class ErasureSelection:
-    """Finds the chosen records among those a person may see, soft-deleted memories included."""
+    """Finds the chosen records among those that a caller may see, soft-deleted memories included."""
 
     def __init__(self, app: App) -> None:
         self._store = app.infrastructure.records
@@ -72,17 +69,16 @@ class ErasureSelection:
         """
         caller = without_folder_scope(caller)
         seen = self._store.seen_by(caller).where(with_deleted=True)
-        found = [each for id in choice.ids for each in _named(seen, id)]
+        found = [each for id in choice.ids for each in _with_id(seen, id)]
         for view in seen:
             if choice.query is not None:
-                found += _saying(view, choice.query)
+                found += _records_saying(view, choice.query)
             if choice.user is not None:
-                for of in ERASABLE:
-                    if not issubclass(of, Edge):
-                        found += view.narrowed(user=choice.user).find(of)
+                for kind in _WITH_TEXTS:
+                    found += view.narrowed(user=choice.user).find(kind)
             if choice.session is not None:
-                for of in (Turn, Summary):
-                    found += view.narrowed(session=choice.session).find(of)
+                for kind in (Turn, Summary):
+                    found += view.narrowed(session=choice.session).find(kind)
         for decision in [each for each in found if isinstance(each, Decision)]:
             if decision.proposal is not None:
                 view = self._store.seen_in(decision.organization, caller)
@@ -91,13 +87,13 @@ class ErasureSelection:
         return list({(each.organization, each.kind, each.id): each for each in found}.values())
 
     def copies(self, caller: Caller, choice: Choice) -> list[SideRow]:
-        """Return the rows of features that hold the words of a query, or a user's records as they were.
+        """Return the rows of features' tables that hold the words of a query, or a user's records as they were.
 
-        None to a caller that sees a part of an organization.
+        A caller that may not read the trail gets none. Raises InvalidInput for a query without a word.
         """
         if not (choice.query or choice.user) or not policy.may_audit(caller):
             return []
-        wanted = None if choice.query is None else _in_a_row(choice.query)
+        wanted = None if choice.query is None else _words_test(choice.query)
         return [
             row
             for organization in self._store.seen_by(without_folder_scope(caller)).organizations
@@ -107,37 +103,35 @@ class ErasureSelection:
         ]
 
     def texts(self, record: Record) -> list[str]:
-        """Return all that a record says, in every version of it."""
+        """Return the texts of a record, of a memory those of its versions, too."""
         found = texts_of(record)
         if isinstance(record, Memory):
             found += [text for each in self._store.versions(record) for text in texts_of(each)]
         return list(dict.fromkeys(found))
 
 
-def _named(seen: Iterable[View], id: str) -> list[Record]:
+def _with_id(seen: Iterable[View], id: str) -> list[Record]:
     """Return the records with an id. Raises NotFound if there is none."""
-    records = [record for view in seen for of in ERASABLE if (record := view.get(of, id))]
+    records = [record for view in seen for kind in ERASABLE if (record := view.get(kind, id))]
     if not records:
         raise NotFound(Kind.MEMORY, id)
     return records
 
 
-def _saying(view: View, query: str) -> Iterator[Record]:
+def _records_saying(view: View, query: str) -> Iterator[Record]:
     """Yield the records that hold the words of a query in a row, a memory also if an earlier version does."""
-    wanted = _in_a_row(query)
+    wanted = _words_test(query)
 
     def says(record: Record) -> bool:
         return any(map(wanted, texts_of(record)))
 
-    once = {each.memory for each in view.versions() if says(each)}
-    for of in ERASABLE:
-        if issubclass(of, Edge):
-            continue
-        records: Iterator[Record] = view.each(of)
-        yield from (each for each in records if each.id in once or says(each))
+    memories = {each.memory for each in view.versions() if says(each)}
+    for kind in _WITH_TEXTS:
+        records: Iterator[Record] = view.each(kind)
+        yield from (each for each in records if each.id in memories or says(each))
 
 
-def _in_a_row(query: str) -> Callable[[str], bool]:
+def _words_test(query: str) -> Callable[[str], bool]:
     """Return the test for texts with the words of a query in a row. Raises InvalidInput for a query without a word."""
     wanted = f" {' '.join(words(query))} "
     if not wanted.strip():
@@ -145,26 +139,21 @@ def _in_a_row(query: str) -> Callable[[str], bool]:
     return lambda text: wanted in f" {' '.join(words(text))} "
 
 
-def counts_of(records: Sequence[Record]) -> dict[str, int]:
-    """Count records by kind."""
-    return dict(sorted(Counter(str(each.kind) for each in records).items()))
-
-
 def texts_of(record: Record) -> list[str]:
     """Return the texts of a record, without its earlier versions."""
-    # The name of what summarised is a program's own, which its logs have, too.
-    by = record.made_by if isinstance(record, Summary) else "\0"
+    # The name of the model that made a summary is in log files, too: it is no text of the record.
+    model = record.made_by if isinstance(record, Summary) else "\0"
     found = [
         part
         for name in _TEXTS.get(type(record), ())
         for text in strings_in(getattr(record, name))
-        for part in text.split(by)
+        for part in text.split(model)
     ]
     return [text for text in found if text.strip()]
 
 
 def texts_of_row(row: SideRow) -> Iterator[str]:
-    """Yield each text in the words of a row: in JSON those that stand in it."""
+    """Yield each text in the words of a row, also those in its JSON documents."""
     for text in row.words.values():
         yield from strings_in(document_of(text))
 
@@ -176,7 +165,7 @@ def users_of_row(row: SideRow) -> Iterator[str]:
 
 
 def strings_in(value: object) -> Iterator[str]:
-    """Yield each text in a value; not the names, which are a program's: tables have columns of the same."""
+    """Yield each text in a value; not the keys of mappings, which are names of columns."""
     match value:
         case str():
             yield value

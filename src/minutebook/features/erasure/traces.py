@@ -1,4 +1,4 @@
-"""Search files for pieces of texts, in every form that Minutebook and Git write them in."""
+"""The search of files for pieces of texts, in every form that Minutebook and Git write them in."""
 
 import gzip
 import json
@@ -15,46 +15,57 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from minutebook.features.erasure.encrypted_pages import PagesUnreadable, log_of, log_pages, pages
+from minutebook.features.erasure.encrypted_pages import (
+    PagesUnreadable,
+    database_of_log,
+    log_pages,
+    pages,
+)
 from minutebook.record.errors import EncryptionKeyMissing
-from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting, no_place
+from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting, key_place_missing
 from minutebook.store.sqlite.encryption import HEAD_BYTES, key_id_in, key_of
 
 LENGTH = 24
-"""Characters of a piece; a shorter text is one piece."""
+"""The characters of a piece; a shorter text is one piece."""
 
 STEP = 8
-"""Characters between the beginnings of two pieces: what is left of a text and longer than 31 holds one."""
+"""The characters from the beginning of a piece to the next: any 31 characters of a text hold a piece."""
 
 SHORTEST = 6
-"""Bytes of a piece; what is shorter stands everywhere by chance, and is not searched for."""
+"""The least bytes of a piece; a shorter one would be found everywhere by chance, and is not searched for."""
 
-_BLOCK = 8 << 20
-_PAGES = 512
-_LONG = 8
-_BITS = 20
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK_BYTES = 8 << 20
+_PAGES_AT_ONCE = 512
+
+_WINDOW = 8
+"""The first bytes of a form, by which it is found; a shorter form is searched for by itself."""
+
+_HASH_BITS = 20
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+"""The odd number next to 2 ** 64 divided by the golden ratio, which spreads the windows over the hash table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A file that still holds pieces of the texts: how many, and the member of a file of files."""
+    """A file that still holds pieces of the texts."""
 
     path: Path
     pieces: int
+    """The number of pieces that it holds."""
     member: str = ""
+    """The file in a backup, or the object in a Git pack, that holds them; "" if it is the file itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """An encrypted file with unreadable content, and why."""
+    """An encrypted file that could not be read, and the reason."""
 
     path: Path
     reason: str
 
 
 def pieces_of(texts: Iterable[str]) -> set[str]:
-    """Cut texts into overlapping pieces."""
+    """Return the overlapping pieces of texts, without blanks around them."""
     pieces: set[str] = set()
     for text in texts:
         stripped = text.strip()
@@ -65,37 +76,40 @@ def pieces_of(texts: Iterable[str]) -> set[str]:
 
 
 class Finder:
-    """Searches bytes for pieces of texts as UTF-8, UTF-16 (both orders) and in JSON, with escapes and without."""
+    """Searches bytes for pieces of texts as UTF-8, UTF-16 (both file) and in JSON, with escapes and without.
+
+    A hash table tells at which bytes a form of a piece may begin; only there the forms are compared.
+    """
 
     def __init__(self, pieces: Collection[str]) -> None:
         self._pieces_of: dict[bytes, str] = {}
         for piece in pieces:
             for form in _forms(piece):
                 self._pieces_of.setdefault(form, piece)
-        self._short = [each for each in self._pieces_of if len(each) < _LONG]
+        self._short = [each for each in self._pieces_of if len(each) < _WINDOW]
         self._by_start: dict[bytes, list[bytes]] = {}
         for form in self._pieces_of:
-            if len(form) >= _LONG:
-                self._by_start.setdefault(form[:_LONG], []).append(form)
+            if len(form) >= _WINDOW:
+                self._by_start.setdefault(form[:_WINDOW], []).append(form)
         starts = np.frombuffer(b"".join(self._by_start), np.uint64)
-        self._table = np.zeros(1 << _BITS, np.bool_)
+        self._table = np.zeros(1 << _HASH_BITS, np.bool_)
         self._table[_slots(starts)] = True
         self.longest = max(map(len, self._pieces_of), default=0)
 
     def found_in(self, data: bytes) -> set[str]:
         """Return the pieces that some bytes hold."""
         found = {self._pieces_of[form] for form in self._short if form in data}
-        count = len(data) - _LONG + 1
+        count = len(data) - _WINDOW + 1
         if count > 0 and self._by_start:
             windows = np.ndarray((count,), np.uint64, data, strides=(1,))
             for place in np.flatnonzero(self._table[_slots(windows)]).tolist():
-                for form in self._by_start.get(data[place : place + _LONG], ()):
+                for form in self._by_start.get(data[place : place + _WINDOW], ()):
                     if data.startswith(form, place):
                         found.add(self._pieces_of[form])
         return found
 
     def found_in_blocks(self, blocks: Iterable[bytes]) -> set[str]:
-        """Return the pieces that blocks hold, which follow one another."""
+        """Return the pieces that a sequence of blocks holds, also across the border of two blocks."""
         found: set[str] = set()
         before = b""
         for block in blocks:
@@ -108,10 +122,10 @@ class Finder:
 def search(
     finder: Finder, roots: Sequence[Path], keys: Keys | None
 ) -> tuple[list[Trace], list[Unread]]:
-    """Search every file below some folders, decrypted, and the parts compressed by Git, gzip and tar.
+    """Search some files and all files below some folders, decrypted, and their parts compressed by Git, gzip and tar.
 
-    Also return the encrypted files that could not be read: their key cannot be had, or they are damaged.
-    Raises OSError if a file cannot be read; one that vanishes meanwhile holds nothing any more.
+    Returns the files with pieces, and the encrypted files that could not be read, as their keys are missing or they are
+    damaged. Raises OSError if another file cannot be read; it leaves out files that vanish meanwhile.
     """
     traces, unread = [], []
     for path in _files(roots):
@@ -148,23 +162,21 @@ def _files(roots: Sequence[Path]) -> Iterator[Path]:
 def _contents(
     path: Path, file: BinaryIO, keys: Keys | None
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the content of a file, decrypted, under "" as it stands, then its compressed parts."""
-    log_key, key = key_of(log_of(path), keys), key_of(path, keys)
+    """Yield the content of a file, decrypted, in blocks, under the name "", then its compressed parts by their names."""
+    log_key, key = key_of(database_of_log(path), keys), key_of(path, keys)
     if key is not None:
-        yield "", _joined(pages(file, str(path), key))
+        yield "", _join(pages(file, str(path), key))
     elif log_key is not None:
-        yield "", _joined(log_pages(file, str(path), log_key))
+        yield "", _join(log_pages(file, str(path), log_key))
     else:
         with decrypting(file, str(path), keys) as inside:
             yield "", _blocks(inside)
             inside.seek(0)
-            yield from _unpacked(path, inside, keys)
+            yield from _unpack(path, inside, keys)
 
 
-def _unpacked(
-    path: Path, file: BinaryIO, keys: Keys | None
-) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield the compressed content of a file: a Git object, a Git pack, a gzip file, a backup with Git objects."""
+def _unpack(path: Path, file: BinaryIO, keys: Keys | None) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the decompressed parts of a Git object, a Git pack, a gzip file or a backup with Git objects, by their names."""
     parts = path.parts
     if len(parts) > 2 and "objects" in parts[-3:-1]:
         if path.suffix == ".pack":
@@ -173,7 +185,7 @@ def _unpacked(
             for name, data in packed(path):
                 yield name, [data]
         elif len(parts[-2]) == 2:
-            yield from _inflated("", file.read())
+            yield from _inflate("", file.read())
     elif path.suffix == ".gz":
         try:
             yield "", [gzip.decompress(file.read())]
@@ -193,37 +205,38 @@ def _members(
                     continue
                 content = cast("BinaryIO", tar.extractfile(member) or BytesIO())
                 if "/objects/" in member.name:
-                    yield from _inflated(member.name, content.read())
+                    yield from _inflate(member.name, content.read())
                 elif (id := key_id_in(content.read(HEAD_BYTES))) is not None:
                     called = f"{path}, in it {member.name},"
                     if keys is None:
-                        raise no_place(called, id)
-                    yield member.name, _joined(pages(content, called, keys.find(id, called)))
+                        raise key_place_missing(called, id)
+                    yield member.name, _join(pages(content, called, keys.find(id, called)))
     except tarfile.TarError:
-        # It was searched as it stands; no tar has members to look into.
+        # It is no tar, and was searched as a plain file before.
         return
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    while block := file.read(_BLOCK):
+    while block := file.read(_BLOCK_BYTES):
         yield block
 
 
-def _joined(contents: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield pages, many at once."""
-    while several := list(islice(contents, _PAGES)):
+def _join(contents: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the contents of pages, many in one."""
+    while several := list(islice(contents, _PAGES_AT_ONCE)):
         yield b"".join(several)
 
 
-def _inflated(name: str, data: bytes) -> Iterator[tuple[str, Iterable[bytes]]]:
+def _inflate(name: str, data: bytes) -> Iterator[tuple[str, Iterable[bytes]]]:
     try:
         yield name, [zlib.decompress(data)]
     except zlib.error:
-        # It was searched as it stands; what is no Git object has no other content.
+        # It is no Git object, and was searched as a plain file before.
         return
 
 
 def _forms(piece: str) -> Iterator[bytes]:
+    """Yield the forms in which a piece may be written."""
     yield piece.encode("utf-8", "surrogatepass")
     yield json.dumps(piece)[1:-1].encode()
     yield json.dumps(piece, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
@@ -234,6 +247,6 @@ def _forms(piece: str) -> Iterator[bytes]:
 def _slots(
     starts: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
 ) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
-    """Return for each window of eight bytes a place in the table of those with which a form begins."""
+    """Return the place in the hash table of each window of eight bytes; both have the shape (windows,)."""
     with np.errstate(over="ignore"):
-        return (starts * _FACTOR) >> np.uint64(64 - _BITS)
+        return (starts * _HASH_FACTOR) >> np.uint64(64 - _HASH_BITS)

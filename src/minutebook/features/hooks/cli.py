@@ -18,7 +18,7 @@ from minutebook.features.importers.sources.reading.values import instant_of
 from minutebook.record.errors import InvalidInput
 from minutebook.record.instants import age_of
 from minutebook.record.reason import count_of, must_be_one_of
-from minutebook.store.disk.room import no_room_in
+from minutebook.store.disk.room import write_obstacle_in
 
 RECENT = 200
 """The latest calls of hooks, which are summed up."""
@@ -58,7 +58,7 @@ def _sum_up(options: dict[str, str], *, as_json: bool) -> None:
     entries = log.entries(str(settings.home))
     rows = event_rows(entries)
     lines = [*client_lines(entries, datetime.now(UTC)), *map(event_line, rows)]
-    if (cause := no_room_in(settings.home)) is not None:
+    if (cause := write_obstacle_in(settings.home)) is not None:
         lines.append(
             f"How many hooks were called is not known: calls cannot be noted in {settings.home} ({cause})."
         )

@@ -16,7 +16,7 @@ from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import LINES_OF_FACTS, open_ends
 from minutebook.features.summarizer.session_facts import is_settled, pattern
 from minutebook.memory.access.doors import LOOKED_AT
-from minutebook.memory.access.provenance import words_by_age, written
+from minutebook.memory.access.provenance import provenance_of, provenance_phrase_by_age
 from minutebook.memory.search.combined import Ranked
 from minutebook.memory.search.hit_notes import NO_NOTES, Notes, is_told_last
 from minutebook.memory.search.recall import WEIGHTS
@@ -148,8 +148,8 @@ class HookContexts:
         named in `here` and those of the project, without `session`. If not all fits, facts are left out first,
         then agents' notes.
         """
-        ranked = self._doors.told(caller)
-        facts = self._doors.facts(caller)
+        ranked = self._doors.memories_for_start(caller)
+        facts = self._doors.facts_for_start(caller)
         standing_ids = standing_ids_of(self._records, facts)
         lasting = [
             *ranked,
@@ -373,7 +373,7 @@ class HookContexts:
         trust = ""
         if voice is Voice.PERSON and not isinstance(record, Turn):
             trust = _trust_of(record)
-        words = inert(words_by_age(record, self._clock(), trust))
+        words = inert(provenance_phrase_by_age(record, self._clock(), trust))
         whole = inert(text)
         short = f"- {_cut(whole, LONGEST_HIT)} ({words})"
         if voice is not Voice.PERSON:
@@ -467,7 +467,7 @@ def _text_of(record: Memory | Decision) -> str:
 
 def _sort_key(record: Memory | Decision) -> tuple[datetime, str]:
     """Return the time and id of a record, for sorting."""
-    known = written(record)
+    known = provenance_of(record)
     assert known is not None
     return known.at, record.id
 

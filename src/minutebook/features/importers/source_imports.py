@@ -39,7 +39,7 @@ from minutebook.record.records import (
     Relation,
     Turn,
 )
-from minutebook.record.writing import decision_drafts, drafts
+from minutebook.record.writing import drafts
 from minutebook.record.writing.decision_drafts import (
     MIN_RATIONALE,
     DecisionDraft,
@@ -282,7 +282,7 @@ class _Import:
         if isinstance(draft, EntityDraft):
             id = self._entities.id(draft.name, draft.type) or id
         here = self._store.get(CLASSES[kind], home, id)
-        is_removed = self._removals.tell(kind, home, id, here)
+        is_removed = self._removals.has_removed(kind, home, id, here)
         made: _Made | None = _Made(None)
         if isinstance(draft, GoneTurn):
             if not isinstance(here, Turn) or here.session != draft.session:
@@ -295,7 +295,7 @@ class _Import:
         after, held = made
         if here is None and isinstance(after, Relation) and self._entities.has_relation(after):
             here = after
-        return _Plan(verdict_on(after, here, was_removed=is_removed, held=held), here, after)
+        return _Plan(verdict_on(after, here, was_removed=is_removed, obstacle=held), here, after)
 
     def _make(self, draft: Draft, id: str, here: Record | None) -> _Made | None:
         """Return the record that a draft becomes; None for a relation whose entities are missing."""
@@ -479,7 +479,7 @@ class _Import:
         return _Made(relation)
 
     def _proposal(self, draft: ProposalDraft, id: str, here: Proposal | None) -> _Made:
-        decision_drafts.check_may_propose(self._caller)
+        policy.check_not_viewer(self._caller, "propose")
         decision = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
         check_draft(decision, MIN_RATIONALE)
         if here is None:

@@ -14,7 +14,7 @@ from minutebook.record.filters import Filter
 from minutebook.record.reason import count_of
 from minutebook.record.records import CLASSES, TEXT_CLASSES, Kind, Record
 from minutebook.store.protocol import Tended
-from minutebook.store.values import Carried, Change, Gone, TextVectors
+from minutebook.store.values import Carried, Change, RemovedRecord, TextVectors
 
 BATCH = 500
 """Changes that are moved in one transaction."""
@@ -96,7 +96,9 @@ class Migration:
             since = batch[-1].sequence
 
     def _move_batch(self, organization: str, changes: Sequence[Change]) -> None:
-        gone: list[Gone] = [(CLASSES[each.kind], each.id) for each in changes if each.deleted]
+        gone: list[RemovedRecord] = [
+            (CLASSES[each.kind], each.id) for each in changes if each.deleted
+        ]
         carried: list[Carried] = []
         for kind in dict.fromkeys(each.kind for each in changes):
             ids = [each.id for each in changes if each.kind is kind and not each.deleted]

@@ -128,7 +128,7 @@ class PostgresConnections(Database):
             yield PostgresConnection(raw)
 
     @contextmanager
-    def settled(self) -> Iterator[PostgresConnection]:
+    def reading_committed_snapshot(self) -> Iterator[PostgresConnection]:
         """Yield a connection on which every read sees the data committed by now."""
         with self.committed() as connection:
             connection.raw.execute(_SNAPSHOT)
@@ -155,17 +155,17 @@ class PostgresConnections(Database):
             yield connection, transaction.organizations[organization]
 
     @contextmanager
-    def writing_beside(self, wait: float | None = None) -> Iterator[PostgresConnection]:
+    def writing_outside_feed(self, wait: float | None = None) -> Iterator[PostgresConnection]:
         """Yield a connection inside a transaction, to write rows that are not in the change feed."""
         with self.reading() as connection, connection.raw.transaction():
             yield connection
 
-    def registered(self, organization: str) -> int:
+    def number_for_writing(self, organization: str) -> int:
         """Return the number of an organization; a new one gets a number for good."""
         return self._numbers_for([organization])[organization]
 
     @contextmanager
-    def registering(self) -> Iterator[PostgresConnection]:
+    def writing_shared(self) -> Iterator[PostgresConnection]:
         """Open a connection outside the current transaction, for rows that must survive its rollback."""
         if self._is_closed:
             raise self._closed_error()
@@ -188,7 +188,7 @@ class PostgresConnections(Database):
 
     def check_writes(self) -> None:
         """Raise StoreError unless the database commits a write now."""
-        with self.registering() as connection:
+        with self.writing_shared() as connection:
             if connection.rows(_WRITE)[0][0]:
                 raise StoreError("{place}: the database is read-only", place=self.place)
 
@@ -221,7 +221,7 @@ class PostgresConnections(Database):
         Writers wait meanwhile. Raises StoreError if the database has no Citus, or is not that of the
         coordinator, StoreBusy if another process writes for too long.
         """
-        with self.registering() as connection:
+        with self.writing_shared() as connection:
             return distribution.distribute(connection.raw, self.place, shards)
 
     def moment(self) -> AbstractContextManager[Moment]:
@@ -399,7 +399,7 @@ class PostgresConnections(Database):
         """Return the numbers of organizations; new ones get a number for good."""
         missing = sorted(set(organizations) - set(self.numbers_of(organizations)))
         if missing:
-            with self.registering() as connection:
+            with self.writing_shared() as connection:
                 for name in missing:
                     numbers.register(connection.raw, name)
         return self.numbers_of(organizations)

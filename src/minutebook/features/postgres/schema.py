@@ -55,7 +55,7 @@ def prepare(connection: Connection, place: str) -> None:
             for script in SCRIPTS[_format(connection, place) :]:
                 for statement in _statements(script):
                     connection.execute(statement.encode())
-            for statement in side_tables.missing(PostgresConnection(connection), place):
+            for statement in side_tables.missing_statements(PostgresConnection(connection), place):
                 connection.execute(statement.encode())
             distribution.place_new(connection, place)
         connection.execute("UPDATE format SET number = %s", (FORMAT,))
@@ -88,7 +88,9 @@ def _is_current(connection: Connection, place: str) -> bool:
             number=number,
             format=FORMAT,
         )
-    return number == FORMAT and not side_tables.missing(PostgresConnection(connection), place)
+    return number == FORMAT and not side_tables.missing_statements(
+        PostgresConnection(connection), place
+    )
 
 
 def _format(connection: Connection, place: str) -> int:

@@ -13,7 +13,7 @@ from minutebook.record.filters import folded
 from minutebook.record.records import CLASSES, Kind, Record, TextRecord
 from minutebook.store.sql import change_feed
 from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
-from minutebook.store.sql.embeddings import kept_of
+from minutebook.store.sql.embeddings import encoded
 from minutebook.store.sql.entity_names import SHORT
 from minutebook.store.sql.rows import check_key
 from minutebook.store.sql.tables import Table, table_of
@@ -49,7 +49,7 @@ class PostgresConnection(Connection):
     states = ("r.token_states", "")
     states_of = ("r.space", "r.states")
     states_bytes = ("octet_length(token_states)", "{0}")
-    everyones = (
+    records_by_space = (
         "{0} AS r JOIN organizations AS o ON o.number = r.organization",
         "r.organization",
         "r.space DESC, r.states DESC, r.organization DESC, r.id DESC",
@@ -75,11 +75,11 @@ class PostgresConnection(Connection):
         """Return the sequence of the latest change, 0 when there is none."""
         return self.latest.get(number or 0) or super().sequence(number)
 
-    def drawn(self, number: int, count: int = 1) -> int:
+    def draw_sequences(self, number: int, count: int = 1) -> int:
         """Draw the sequences of changes that follow one another; return the first."""
         # The very first sequence of an organization is written at once: it makes the organization visible.
         last = self.latest.get(number)
-        first = last + 1 if last else super().drawn(number, count)
+        first = last + 1 if last else super().draw_sequences(number, count)
         if last is not None:
             self.latest[number] = first + count - 1
         before, self.changes = self.changes // _REPLAN_AFTER, self.changes + count
@@ -160,7 +160,7 @@ class PostgresConnection(Connection):
         """Insert a record, or replace the one with its key."""
         self.raw.execute(
             _insertion(record.kind),
-            (number, record.kind, record.id, number, self.drawn(number), *_values(record)),
+            (number, record.kind, record.id, number, self.draw_sequences(number), *_values(record)),
         )
 
     def put_carried(
@@ -168,12 +168,12 @@ class PostgresConnection(Connection):
     ) -> None:
         """Insert or replace records of another store in one stream, with their vectors and token states."""
         by_kind: dict[Kind, list[tuple[Any, ...]]] = {}
-        first = self.drawn(number, len(carried))
+        first = self.draw_sequences(number, len(carried))
         for sequence, each in enumerate(carried, first):
             check_key(each.record)
             values = (number, sequence, *_values(each.record))
             if isinstance(each.record, TextRecord):
-                values += kept_of(each.embedding, spaces) if each.embedding else (None,) * 4
+                values += encoded(each.embedding, spaces) if each.embedding else (None,) * 4
             by_kind.setdefault(each.record.kind, []).append(values)
         for kind, rows in by_kind.items():
             ids = [each.record.id for each in carried if each.record.kind is kind]
@@ -187,7 +187,7 @@ class PostgresConnection(Connection):
         changed = self.raw.execute(
             f"UPDATE {name} SET space = %s, vectors = %s, states = %s, token_states = %s, sequence = %s"  # noqa: S608
             " WHERE organization = %s AND id = %s",
-            (*kept, self.drawn(number), number, id),
+            (*kept, self.draw_sequences(number), number, id),
         )
         return bool(changed.rowcount)
 

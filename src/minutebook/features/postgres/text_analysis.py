@@ -58,7 +58,7 @@ class TextAnalysis:
 
     def renew(self) -> None:
         """Analyse every text anew, also those with current terms."""
-        with self._connections.registering() as connection:
+        with self._connections.writing_shared() as connection:
             connection.raw.execute("UPDATE identity SET texts = 0")
             for _, table in _TABLES:
                 connection.raw.execute(f"UPDATE {table.name} SET analysis = NULL".encode())  # noqa: S608

@@ -41,9 +41,9 @@ class PostgresUpkeep(Upkeep):
             names = change_feed.organizations(connection)
         for organization in names:
             with self._connections.writing(organization) as (connection, number):
-                entity_names.keep_all(connection, number)
+                entity_names.list_all_names(connection, number)
         # If the process ends before this, the next one that opens the store does it again.
-        with self._connections.registering() as connection:
+        with self._connections.writing_shared() as connection:
             connection.run("UPDATE identity SET analysis = ?", (ANALYSIS,))
 
     def rebuild(self) -> None:

@@ -304,8 +304,8 @@ class RecallRows:
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
-        with self._database.writing_beside(_WAIT) as connection:
-            yield connection, self._database.registered(organization)
+        with self._database.writing_outside_feed(_WAIT) as connection:
+            yield connection, self._database.number_for_writing(organization)
 
     @contextmanager
     def _reading(self, organization: str) -> Iterator[tuple[Connection, int | None]]:

@@ -249,4 +249,4 @@ def secrets(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return that masking cannot be undone, for an act that masked; None for other acts."""
-    return Undoing(Reason("the secret is gone")) if act.named.act == MASK else None
+    return Undoing(Reason("the secret is gone")) if act.naming_entry.act == MASK else None

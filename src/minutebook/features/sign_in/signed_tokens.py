@@ -144,7 +144,7 @@ def audited(tokens: Tokens) -> Iterator[None]:
         yield
     except Unidentified as error:
         outcome = type(error.__cause__ or error).__name__
-        raise tokens.refused(outcome, error.reason) from error
+        raise tokens.audited_refusal(outcome, error.reason) from error
 
 
 def issued_token_of_claims(claims: Mapping[str, Any]) -> IssuedToken:

@@ -1,4 +1,4 @@
-"""Make a suggested change through the service of its subject."""
+"""Make suggested changes through the services of the records that they change."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ from minutebook.record.caller import Caller
 from minutebook.record.records import Decision, Kind, Memory, Summary
 
 
-class Changing:
-    """Applies suggestions; every rule of the services that it asks holds."""
+class SuggestedChanges:
+    """Makes the changes of suggestions, under all rules of the services that it uses."""
 
     def __init__(self, app: App) -> None:
         from minutebook.features.citations.citing import Confirmations
@@ -20,50 +20,53 @@ class Changing:
         self._confirmations = app.get(Confirmations)
 
     def make(self, caller: Caller, examined: Examined) -> None:
-        """Make the change that was found to be due. Raises whatever the service of its subject does."""
-        goes = examined.subjects[1 if examined.finding is Topic.MERGE else -1 :]
-        for kind, id in goes:
-            if kind in _FIXED:
-                self._confirmations.confirm(caller, self._store.read(caller, _FIXED[kind], id))
+        """Make the suggested change. Raises as the services of its records do."""
+        merges = examined.finding is Topic.MERGE
+        changed = examined.subjects[1:] if merges else examined.subjects[-1:]
+        for kind, id in changed:
+            if kind in _UNCHANGEABLE:
+                record = self._store.read(caller, _UNCHANGEABLE[kind], id)
+                self._confirmations.confirm(caller, record)
             else:
                 self._change(caller, examined, self._memories.read(caller, id))
 
     def refuse(self, caller: Caller, examined: Examined) -> None:
-        """Make the change of refusing a suggestion, if any.
+        """Make the change that follows from refusing a suggestion, if any.
 
-        Two memories that both stay are linked, so that no answer tells the one as a revision of the other. A wording that is refused is deprecated: it would say a third time what two memories say; so is what cites code that is
-        no more and is not confirmed, unless nobody may change it. Raises whatever the service of its subject does.
+        Two memories that both stay are linked, so that no answer presents one as a revision of the other. A joint
+        wording that is refused is deprecated, as it would repeat the memories that it words. A memory that cites
+        changed code and is not confirmed is deprecated, too. Raises as the services of the records do.
         """
         kind, id = examined.subjects[0]
         if examined.finding in (Topic.DUPLICATE, Topic.CONTRADICTION):
             one, other = examined.records
             if not (getattr(one, "locked_by", None) or getattr(other, "locked_by", None)):
                 self._links.link(caller, one.id, other.id)
-        if examined.finding in _REFUSED and kind not in _FIXED:
+        if examined.finding in _REFUSED and kind not in _UNCHANGEABLE:
             reason = caller.call.reason or _REFUSED[examined.finding]
             self._status.deprecate(caller, id, reason)
 
     def _change(self, caller: Caller, examined: Examined, memory: Memory) -> None:
         """Change a memory as was suggested."""
-        reason = caller.call.reason or None
+        reason = caller.call.reason
         match examined.finding:
             case Topic.DUPLICATE | Topic.CONTRADICTION | Topic.MERGE:
-                stays = examined.subjects[0][1]
-                said = reason or _REASONS[examined.finding]
-                self._memories.invalidate(caller, memory.id, said, stays)
+                _, successor = examined.subjects[0]
+                reason = reason or _REASONS[examined.finding]
+                self._memories.invalidate(caller, memory.id, reason, successor)
             case Topic.EXPIRED:
-                said = reason or f"{_REASONS[Topic.EXPIRED]}: {examined.facts['words']}"
-                changes = {"valid_until": examined.due, "reason": said}
+                reason = reason or f"{_REASONS[Topic.EXPIRED]}: {examined.facts['words']}"
+                changes = {"valid_until": examined.due, "reason": reason}
                 self._memories.update(caller, memory.id, changes)
             case Topic.CITED:
                 self._status.verify(caller, memory.id)
 
 
-_FIXED: Mapping[Kind, type[Decision | Summary]] = {
+_UNCHANGEABLE: Mapping[Kind, type[Decision | Summary]] = {
     Kind.DECISION: Decision,
     Kind.SUMMARY: Summary,
 }
-"""Records that nobody changes: they are confirmed."""
+"""Records that are never changed, only confirmed."""
 
 _REASONS = {
     Topic.DUPLICATE: "says the same as the one that takes its place",
@@ -71,7 +74,7 @@ _REASONS = {
     Topic.MERGE: "the one that takes its place says this and more",
     Topic.EXPIRED: "past by its own words",
 }
-"""What a changed record says of why, where a person gave no reason."""
+"""The reasons that changed records get if the person gives none."""
 
 
 _REFUSED = {

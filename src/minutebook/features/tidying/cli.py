@@ -11,7 +11,7 @@ from minutebook.cli.printing import body, say, sentence, short, style, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import Commands, as_json, as_shown, identity
 from minutebook.features.tidying import operations
-from minutebook.features.tidying.findings import WAITING, State, Topic
+from minutebook.features.tidying.findings import OPEN_TOPICS, State, Topic
 from minutebook.features.tidying.operations import Listed, Settle, Suggested, Tidied
 from minutebook.record.origin import byline
 from minutebook.record.reason import count_of
@@ -30,7 +30,7 @@ TITLES: Mapping[Topic, str] = {
     Topic.CLASH: "targets have several decisions: `minutebook decide` supersedes all of them with one",
     Topic.ACTIVE: "are active, and nobody verified them: they are verified",
 }
-"""What is said of so many of a kind, and what applying them does."""
+"""The text after the count of a topic: its items, and how applying changes them."""
 
 
 @click.group(
@@ -66,7 +66,7 @@ def tidy(
     """
     if context.invoked_subcommand is not None:
         return
-    topics = [each for each in Topic if each in kind] or WAITING
+    topics = [each for each in Topic if each in kind] or OPEN_TOPICS
     with (
         opened(options) as api,
         interruptible("Stopped. What was found is in the list; the next run goes on from here."),
@@ -75,7 +75,7 @@ def tidy(
     ):
         done = api.run(operations.tidy, topics, limit, offset, dry_run, scope_here(options))
     counts = Counter(done.counts)
-    lines = [*_of_round(done, dry_run=dry_run), *_of_counts(counts)]
+    lines = [*_round_lines(done, dry_run=dry_run), *_count_lines(counts)]
     for each in done.items:
         lines += ["", *_item_lines(each)]
     rest = sum(counts[each] for each in topics) - offset - len(done.items)
@@ -102,7 +102,7 @@ def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> No
 
 
 def _settling(act: Settle, done: str) -> Callable[[Callable[[], None]], Callable[..., object]]:
-    """Return the decorator that makes a command of an act: its numbers, reason and options, its docstring as help."""
+    """Return the decorator of the command of an act: it adds arguments, options and body, and keeps the docstring as help."""
 
     def decorate(described: Callable[[], None]) -> Callable[..., object]:
         @click.argument("numbers", metavar="N…", nargs=-1, required=True)
@@ -156,7 +156,7 @@ def undo() -> None:
     """
 
 
-def _of_round(done: Tidied, *, dry_run: bool) -> list[str]:
+def _round_lines(done: Tidied, *, dry_run: bool) -> list[str]:
     if done.is_elsewhere:
         return ["Another process is looking at this moment; this is what waits already."]
     new = sum(done.found.values())
@@ -177,44 +177,49 @@ def _of_round(done: Tidied, *, dry_run: bool) -> list[str]:
     ]
 
 
-def _of_counts(counts: Mapping[Topic, int]) -> list[str]:
-    if not any(counts[each] for each in WAITING):
+def _count_lines(counts: Mapping[Topic, int]) -> list[str]:
+    if not any(counts[each] for each in OPEN_TOPICS):
         return ["Nothing waits for you."]
     return [
         f"{counts[each]:>6,}  {style(each, bold=True)}: {TITLES[each]}"
-        for each in WAITING
+        for each in OPEN_TOPICS
         if counts[each]
     ]
 
 
 def _item_lines(item: Listed, *, whole: bool = False) -> list[str]:
     if item.suggestion is not None:
-        return _lines(item.suggestion, item.records, whole=whole)
+        return _suggestion_lines(item.suggestion, item.records, whole=whole)
     opens = "" if item.opens is None else f"  can be accepted from {item.opens:%Y-%m-%d %H:%M} UTC"
     head = f"{style(item.name or '–', bold=True)}  {item.topic}{opens}"
-    return [head, *(f"    {_shown(each, whole=whole)}" for each in item.records)]
+    return [head, *(f"    {_record_line(each, whole=whole)}" for each in item.records)]
 
 
-def _shown(record: Record, *, whole: bool) -> str:
+def _record_line(record: Record, *, whole: bool) -> str:
     by = byline(getattr(record, "author", ""), getattr(record, "origin", None))
-    text = _text(record)
-    said = body(text, "    ") if whole else short(" ".join(text.split()), 100)
-    return f"{style(f'{record.id} by {by}', dim=True)}  {said}"
+    shown = _shown_text(record, "    ", whole=whole)
+    return f"{style(f'{record.id} by {by}', dim=True)}  {shown}"
 
 
-def _lines(each: Suggested, records: Sequence[Record], *, whole: bool = False) -> list[str]:
+def _suggestion_lines(
+    each: Suggested, records: Sequence[Record], *, whole: bool = False
+) -> list[str]:
     settled = "" if each.state is State.OPEN else f"  {each.state} by {each.settled_by}"
     certainty = style(f"{each.certainty:.2f}", dim=True)
     head = f"{style(each.name, bold=True)}  {each.finding}  {certainty}"
     lines = [f"{head}{f'  {each.reason}' if each.reason else ''}{settled}"]
     if each.is_outdated:
         lines.append("    Its records changed since: the next `minutebook tidy` looks again.")
-    roles = ("stays", *["goes"] * (len(records) - 1)) if len(records) > 1 else ("",)
-    for role, record in zip(roles, records, strict=False):
-        text = _text(record)
-        shown = body(text, "           ") if whole else short(" ".join(text.split()), 100)
+    for number, record in enumerate(records):
+        role = "" if len(records) == 1 else "goes" if number else "stays"
+        shown = _shown_text(record, "           ", whole=whole)
         lines.append(f"    {role:<5}  {style(record.id, dim=True)}  {shown}")
     return lines
+
+
+def _shown_text(record: Record, indent: str, *, whole: bool) -> str:
+    text = _text(record)
+    return body(text, indent) if whole else short(" ".join(text.split()), 100)
 
 
 def _text(record: Record) -> str:

@@ -17,7 +17,7 @@ FEATURE = Feature(
         own=".pages.register:PAGES",
         parts={
             "health.look_at": {"tidying/waiting.html": ".pages.register:waiting"},
-            "today.waits": {"tidying/today.html": ".pages.register:first_of_all"},
+            "today.waits": {"tidying/today.html": ".pages.register:first_items"},
         },
     ),
     jobs=".looking.rounds:jobs",

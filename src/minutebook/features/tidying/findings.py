@@ -11,7 +11,7 @@ from minutebook.record.records import Kind
 
 
 class Topic(StrEnum):
-    """The topic of a pending item: a finding, which implies the suggested change, or an item that others left open."""
+    """The topic of an open item: a finding of tidying with its suggested change, or a record that waits for a person."""
 
     RULE = "rule"
     DUPLICATE = "duplicate"
@@ -26,19 +26,15 @@ class Topic(StrEnum):
     ACTIVE = "active"
 
 
-_OF_OTHERS = (
-    *(Topic.RULE, Topic.UNVERIFIED, Topic.DRAFT, Topic.PROPOSAL, Topic.CLASH, Topic.ACTIVE),
-)
+FINDINGS = (Topic.DUPLICATE, Topic.CONTRADICTION, Topic.MERGE, Topic.EXPIRED, Topic.CITED)
+"""The topics of suggestions, in the order of the list."""
 
-FINDINGS = tuple(each for each in Topic if each not in _OF_OTHERS)
-"""The topics of suggestions."""
-
-WAITING = tuple(each for each in Topic if each is not Topic.ACTIVE)
-"""All that waits, in the order of the list; active memories are shown only where somebody asks for them."""
+OPEN_TOPICS = tuple(each for each in Topic if each is not Topic.ACTIVE)
+"""The topics of all items that wait for a person, in the order of the list; active memories are shown only on request."""
 
 
 class State(StrEnum):
-    """Where in its life a suggestion is; a waiting one is due later."""
+    """The state of a suggestion; a waiting one becomes open when it is due."""
 
     WAITING = "waiting"
     OPEN = "open"
@@ -54,9 +50,9 @@ Subject = tuple[Kind, str]
 class Suggestion:
     """One suggested change, without any text of the records that it is about.
 
-    `number` tells it from the others of its organization, 0 while it has none. `subjects` are records, the
-    one that changes last. `due` is from when on it is to be looked at. `settled_by` is who applied, refused or
-    took it back, by the entries `first_entry` to `entry` of the trail (None: not settled); one that was taken back is open again.
+    `number` is unique in its organization, 0 while it has none. `subjects` are records; the last one is changed, of
+    a MERGE all but the first. It becomes open at the instant `due`. `settled_by` applied, refused or took it back, by
+    the entries `first_entry` to `entry` of the trail (None: not settled); one that was taken back is open again.
     """
 
     organization: str
@@ -75,9 +71,10 @@ class Suggestion:
 
 
 def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> str:
-    """Return the id of a suggestion about some records, in whichever order they come.
+    """Return the id of a suggestion about some records, whatever their order.
 
-    What was found to repeat another may later be found to contradict it: both are one topic.
+    `topic` is "pair" for duplicates and contradictions, as one may later be found to be the other; `more` tells
+    suggestions about the same records apart.
     """
     named = "\n".join([topic, *sorted(f"{kind} {id}" for kind, id in subjects), more])
     digest = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
@@ -85,14 +82,15 @@ def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> st
 
 
 def finding_of(name: str) -> Topic:
-    """Return the topic of suggestions of a name. Raises ValueError if there is none."""
-    if (found := Topic(name)) not in FINDINGS:
+    """Return the finding with a name. Raises ValueError if there is none."""
+    topic = Topic(name)
+    if topic not in FINDINGS:
         raise ValueError(name)
-    return found
+    return topic
 
 
 def parse_rules(given: Sequence[str]) -> Mapping[Topic, float]:
-    """Read rules such as `duplicate=0.95`: the certainty from which a finding is applied unasked.
+    """Read rules such as `duplicate=0.95`; return the least certainty at which a finding is applied unasked.
 
     Raises InvalidInput if one is no such rule.
     """

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from minutebook.app import App
-from minutebook.features.tidying.changing import Changing
+from minutebook.features.tidying.changing import SuggestedChanges
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined, Examining
-from minutebook.features.tidying.looking.state import suggestions, visible_records
+from minutebook.features.tidying.looking.state import visible_records
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.undo.undo import Undo
 from minutebook.memory.access.visibility import View
@@ -23,14 +23,14 @@ from minutebook.record.trust.done_acts import DoneAct
 from minutebook.record.trust.trail import UNDO
 
 SUGGESTION = "suggestion"
-"""What an error calls it."""
+"""The kind of record that errors name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A suggestion as a reader sees it: its name, and the finding on its records as they are now.
+class ShownSuggestion:
+    """A suggestion as a reader sees it: its name, its records, and the finding on them as they are now.
 
-    `examined` is None where nothing is to be suggested any more, or it is settled.
+    `examined` is None if it is settled, or its records changed so that nothing is suggested any more.
     """
 
     name: str
@@ -41,20 +41,20 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Part of the open suggestions, and how many of each kind there are that the reader may see."""
+    """A page of the open suggestions, and how many of each finding there are that the reader may see."""
 
-    waiting: list[Waiting]
+    suggestions: list[ShownSuggestion]
     counts: Counter[Topic]
 
 
 class Inbox:
-    """The use cases around suggestions: each reader sees those of which they see every record."""
+    """Lists and settles suggestions; a reader sees those of which they may see every record."""
 
     def __init__(self, app: App) -> None:
         self._store = app.infrastructure.records
         self._rows = TidyRows(app.infrastructure.database)
         self._trail, self._clock = app.trail, app.clock
-        self._examining, self._changing = app.get(Examining), app.get(Changing)
+        self._examining, self._changes = app.get(Examining), app.get(SuggestedChanges)
         self._undo = app.get(Undo)
 
     def listing(
@@ -64,58 +64,48 @@ class Inbox:
         offset: int = 0,
         kinds: frozenset[Topic] = frozenset(FINDINGS),
     ) -> Listing:
-        """Return a page of the open suggestions of some kinds, the most certain kinds first, with all counts."""
+        """Return a page of the open suggestions with some findings, in the order of FINDINGS, with all counts."""
         counts = Counter[Topic]()
         seen: list[tuple[Topic, str, int]] = []
         for view in self._views(caller):
-            for each in suggestions(self._rows, view.organization, State.OPEN):
+            for each in self._rows.everything(view.organization, State.OPEN):
                 if visible_records(self._store, view, each) is None:
                     continue
                 counts[each.finding] += 1
                 if each.finding in kinds:
                     seen.append((each.finding, each.organization, each.number))
-        order = FINDINGS
-        seen.sort(key=lambda each: (order.index(each[0]), each[1:]))
-        waiting: list[Waiting] = []
+        seen.sort(key=lambda each: (FINDINGS.index(each[0]), each[1:]))
+        page: list[ShownSuggestion] = []
         for _, organization, number in seen[offset:]:
-            if len(waiting) == limit:
+            if len(page) == limit:
                 break
             shown = self._shown(caller, organization, number)
             if shown is not None and shown.examined is not None:
-                waiting.append(shown)
-        return Listing(waiting, counts)
+                page.append(shown)
+        return Listing(page, counts)
 
-    def read(self, caller: Caller, name: str) -> Waiting:
+    def read(self, caller: Caller, name: str) -> ShownSuggestion:
         """Return a suggestion by its name, in any state. Raises NotFound if the caller may not see it."""
-        organization, number = self._named(caller, name)
+        organization, number = self._parse_name(caller, name)
         shown = self._shown(caller, organization, number)
         if shown is None or shown.suggestion.state is State.WAITING:
             raise NotFound(SUGGESTION, name)
         return shown
 
-    def apply(self, caller: Caller, name: str) -> Waiting:
+    def apply(self, caller: Caller, name: str) -> ShownSuggestion:
         """Make the suggested change.
 
         Raises NotFound, Forbidden to agents, Conflict if it is settled or its records changed since, and
-        what the service of its subject raises.
+        what the services of its records raise.
         """
-        with self._trail.audit_refusals(caller, None, "apply", Kind.MEMORY, name):
-            policy.check_may_settle(caller, "apply")
-        shown = self.read(caller, name)
-        if shown.suggestion.state is not State.OPEN:
-            raise Conflict(name, "it is {state} already", state=shown.suggestion.state)
-        return self._apply(caller, shown)
+        return self._apply(caller, self._read_open(caller, "apply", name))
 
-    def refuse(self, caller: Caller, name: str) -> Waiting:
+    def refuse(self, caller: Caller, name: str) -> ShownSuggestion:
         """Refuse a suggestion for good: it is never made again.
 
-        Raises NotFound, Forbidden to agents and to who may not write to its records, Conflict if it is settled.
+        Raises NotFound, Forbidden to agents and to callers that may not write to its records, Conflict if it is settled.
         """
-        with self._trail.audit_refusals(caller, None, "refuse", Kind.MEMORY, name):
-            policy.check_may_settle(caller, "refuse")
-        shown = self.read(caller, name)
-        if shown.suggestion.state is not State.OPEN:
-            raise Conflict(name, "it is {state} already", state=shown.suggestion.state)
+        shown = self._read_open(caller, "refuse", name)
         for record in shown.records:
             policy.check_may_write_to(caller, "refuse", record)  # type: ignore[arg-type]
         suggestion = shown.suggestion
@@ -123,17 +113,15 @@ class Inbox:
             kind, id = suggestion.subjects[-1]
             self._trail.log(caller, suggestion.organization, REFUSE, kind, [id])
             if shown.examined is not None:
-                self._changing.refuse(caller, shown.examined)
+                self._changes.refuse(caller, shown.examined)
         return self.read(caller, name)
 
-    def undo(self, caller: Caller, name: str) -> Waiting:
-        """Take an applied or refused suggestion back: records are as before, and it waits again.
+    def undo(self, caller: Caller, name: str) -> ShownSuggestion:
+        """Take an applied or refused suggestion back: its records are as before, and it is open again.
 
         Raises NotFound, Forbidden to agents, Conflict if it is open or something else was done since.
         """
-        with self._trail.audit_refusals(caller, None, "undo", Kind.MEMORY, name):
-            policy.check_may_settle(caller, "undo")
-        shown = self.read(caller, name)
+        shown = self._read_to_settle(caller, "undo", name)
         suggestion = shown.suggestion
         for record in shown.records:
             policy.check_may_write_to(caller, "undo", record)  # type: ignore[arg-type]
@@ -144,7 +132,7 @@ class Inbox:
         return self.read(caller, name)
 
     def reopen(self, caller: Caller, suggestions: Iterable[Suggestion]) -> None:
-        """Let suggestions wait again after their records were put back."""
+        """Open suggestions again after their records were put back."""
         for each in suggestions:
             with self._settling(caller, each, State.OPEN):
                 kind, id = each.subjects[-1]
@@ -152,23 +140,23 @@ class Inbox:
             self._undo.keep(each.organization, _entries(each), is_lasting=False)
 
     def forget(self, suggestion: Suggestion) -> None:
-        """Keep the images of a settled suggestion for one more day; it cannot be taken back any more."""
+        """Let a settled suggestion be taken back no more: the images of its records go after a day."""
         self._undo.keep(suggestion.organization, _entries(suggestion), is_lasting=False)
         self._rows.put(replace(suggestion, first_entry=None, entry=None))
 
     def settled(self, act: DoneAct) -> list[Suggestion]:
-        """Return the suggestions that an act settled; open ones were let wait again."""
+        """Return the suggestions that an act settled, or opened again, as their state tells."""
         entries = [each.number for each in act.entries]
-        found = self._rows.settled(act.last.organization, entries)
-        return [each for each in found if each.settled_by == act.last.actor]
+        found = self._rows.settled(act.last_entry.organization, entries)
+        return [each for each in found if each.settled_by == act.last_entry.actor]
 
     def apply_by_rules(self, caller: Caller, rules: Mapping[Topic, float]) -> Counter[Topic]:
-        """Apply the open suggestions at least as certain as a rule wants; once, whether or not it works."""
+        """Apply the open suggestions that are certain enough for a rule, each only once; return how many of each finding."""
         applied = Counter[Topic]()
         for view in self._views(caller):
-            for each in suggestions(self._rows, view.organization, State.OPEN):
+            for each in self._rows.everything(view.organization, State.OPEN):
                 least = rules.get(each.finding)
-                # What a person took back waits for a person.
+                # One that was settled before was taken back by a person, or could not be applied.
                 if least is None or each.certainty < least or each.settled_by:
                     continue
                 shown = self._shown(caller, each.organization, each.number)
@@ -177,26 +165,40 @@ class Inbox:
                 try:
                     self._apply(caller, shown)
                 except (Refused, Conflict, NotFound):
-                    # It is in the trail; the next round must not try, and be refused, again.
+                    # The refusal is in the trail; `settled_by` keeps the next round from trying again.
                     with self._settling(caller, each, State.OPEN):
                         pass
                 else:
                     applied[each.finding] += 1
         return applied
 
-    def _apply(self, caller: Caller, shown: Waiting) -> Waiting:
+    def _read_to_settle(self, caller: Caller, act: str, name: str) -> ShownSuggestion:
+        """Return a suggestion to be settled by an act. Raises NotFound, Forbidden to agents."""
+        with self._trail.audit_refusals(caller, None, act, Kind.MEMORY, name):
+            policy.check_may_settle(caller, act)
+        return self.read(caller, name)
+
+    def _read_open(self, caller: Caller, act: str, name: str) -> ShownSuggestion:
+        """Return an open suggestion to be settled by an act. Raises NotFound, Forbidden, Conflict if it is settled."""
+        shown = self._read_to_settle(caller, act, name)
+        if shown.suggestion.state is not State.OPEN:
+            raise Conflict(name, "it is {state} already", state=shown.suggestion.state)
+        return shown
+
+    def _apply(self, caller: Caller, shown: ShownSuggestion) -> ShownSuggestion:
         examined, suggestion = shown.examined, shown.suggestion
         if examined is None:
             raise Conflict(
                 shown.name, "its records changed since; the next `minutebook tidy` looks again"
             )
         with self._settling(caller, suggestion, State.APPLIED):
-            self._changing.make(caller, examined)
-        return replace(shown, suggestion=self._now(suggestion), examined=None)
+            self._changes.make(caller, examined)
+        settled = self._rows.numbered(suggestion.organization, suggestion.number)
+        return replace(shown, suggestion=settled or suggestion, examined=None)
 
     @contextmanager
     def _settling(self, caller: Caller, suggestion: Suggestion, state: State) -> Iterator[None]:
-        """Settle a suggestion in one transaction, and keep its state with the numbers of the trail's entries."""
+        """Run the changes of settling in one transaction; then note the suggestion's state and the trail's entries."""
         organization = suggestion.organization
         with self._trail.audited_batch([organization]):
             before = self._trail.head(organization)
@@ -213,11 +215,8 @@ class Inbox:
             self._rows.put(settled)
             self._undo.keep(organization, _entries(settled), is_lasting=state is not State.OPEN)
 
-    def _now(self, suggestion: Suggestion) -> Suggestion:
-        found = self._rows.numbered(suggestion.organization, suggestion.number)
-        return suggestion if found is None else found
-
-    def _shown(self, caller: Caller, organization: str, number: int) -> Waiting | None:
+    def _shown(self, caller: Caller, organization: str, number: int) -> ShownSuggestion | None:
+        """Return a suggestion by its number; None if there is none or the caller may not see its records."""
         suggestion = self._rows.numbered(organization, number)
         if suggestion is None:
             return None
@@ -227,14 +226,17 @@ class Inbox:
             return None
         is_open = suggestion.state is State.OPEN
         examined = self._examining.examine_again(suggestion) if is_open else None
-        return Waiting(name_of(caller, suggestion), suggestion, records, examined)
+        return ShownSuggestion(name_of(caller, suggestion), suggestion, records, examined)
 
     def _views(self, caller: Caller) -> list[View]:
         seen = self._store.seen_by(caller)
         return [each for each in seen if each.organization != SYSTEM_ORGANIZATION]
 
-    def _named(self, caller: Caller, name: str) -> tuple[str, int]:
-        """Read the name of a suggestion. Raises InvalidInput if it is none."""
+    def _parse_name(self, caller: Caller, name: str) -> tuple[str, int]:
+        """Return the organization and number in the name of a suggestion, such as `12` or `12@acme`.
+
+        Raises InvalidInput if it is no such name, NotFound if the caller does not see the organization.
+        """
         number, at, organization = name.strip().partition("@")
         if (
             not number.isascii()
@@ -251,14 +253,14 @@ class Inbox:
 
 
 def _entries(suggestion: Suggestion) -> range:
-    """Return the numbers of the entries of the act that settled a suggestion."""
+    """Return the numbers of the trail's entries by which a suggestion was settled; none if it was not."""
     if suggestion.first_entry is None or suggestion.entry is None:
         return range(0)
     return range(suggestion.first_entry, suggestion.entry + 1)
 
 
 def name_of(caller: Caller, suggestion: Suggestion) -> str:
-    """Return the name of a suggestion for a caller: its number, with the organization if it is another's."""
+    """Return the name of a suggestion for a caller: its number, with the organization if that is not the caller's own."""
     is_home = suggestion.organization == default_organization(caller)
     number = str(suggestion.number)
     return number if is_home else f"{number}@{suggestion.organization}"

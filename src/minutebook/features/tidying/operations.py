@@ -16,7 +16,7 @@ from minutebook.record.rights.redaction import redacted_for
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.features.tidying.inbox import Waiting
+    from minutebook.features.tidying.inbox import ShownSuggestion
     from minutebook.features.tidying.review import Item, Review
 
 
@@ -34,7 +34,7 @@ class Suggested:
     settled_at: datetime | None
     settled_by: str
     is_outdated: bool
-    """Whether its records changed since, so that nothing is suggested any more."""
+    """Whether its records have changed, so that nothing is suggested any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
-    """The results of a round, then a page of the open items, and how many there are of each topic."""
+    """The results of a round, a page of the open items, and how many there are of each topic."""
 
     looked_at: int
     found: Mapping[str, int]
@@ -113,7 +113,7 @@ class Settled:
 
 @operation("knowledge", writes=True)
 def settle(app: "App", caller: Caller, act: Settle, names: Sequence[str], reason: str) -> Settled:
-    """Settle one after the other; one that cannot be settled stops no other."""
+    """Settle items one after the other; if one cannot be settled, the others still are."""
     asks, done, failed = with_call(caller, reason=reason), list[Listed](), {}
     acts = {
         Settle.APPLY: _review(app).apply,
@@ -129,25 +129,25 @@ def settle(app: "App", caller: Caller, act: Settle, names: Sequence[str], reason
 
 
 def _listed(item: "Item") -> Listed:
-    waiting = item.waiting
-    records = item.records if waiting is None else waiting.records
-    suggestion = None if waiting is None else _suggested(waiting)
+    shown = item.suggestion
+    records = item.records if shown is None else shown.records
+    suggestion = None if shown is None else _suggested(shown)
     return Listed(item.topic, item.name, list(records), suggestion, item.opens)
 
 
-def _suggested(waiting: "Waiting") -> Suggested:
-    each = waiting.suggestion
+def _suggested(shown: "ShownSuggestion") -> Suggested:
+    each = shown.suggestion
     return Suggested(
-        waiting.name,
+        shown.name,
         each.organization,
         each.finding,
         each.state,
         each.certainty,
-        reason_of(waiting),
+        reason_of(shown),
         each.found_at,
         each.settled_at,
         each.settled_by,
-        waiting.examined is None and each.state is State.OPEN,
+        shown.examined is None and each.state is State.OPEN,
     )
 
 
@@ -159,28 +159,29 @@ _BECAME = {
 }
 
 
-def reason_of(each: "Waiting") -> str:
-    """Return why something is suggested, in a sentence."""
-    examined, facts = each.examined, {} if each.examined is None else each.examined.facts
+def reason_of(shown: "ShownSuggestion") -> str:
+    """Return the reason of a suggestion, in a sentence; empty if it is outdated or settled."""
+    examined = shown.examined
     if examined is None:
         return ""
+    facts = examined.facts
     match examined.finding:
         case Topic.DUPLICATE:
             return "both say the same"
         case Topic.CONTRADICTION:
             return f"“{facts['old']}” there, “{facts['new']}” here"
         case Topic.MERGE:
-            return _of_wording(facts)
+            return _wording_reason(facts)
         case Topic.EXPIRED:
             return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
         case Topic.CITED:
-            return f"{facts['cited']} {_BECAME[facts['verdict']]} (since {facts['since']}){_end_of(each.records[0])}"
+            return f"{facts['cited']} {_BECAME[facts['verdict']]} (since {facts['since']}){_end_of(shown.records[0])}"
         case _:
             return ""
 
 
 def _end_of(record: Record) -> str:
-    """Say how a record that nobody changes ends."""
+    """Return how a record ends that cannot be changed."""
     match record:
         case Decision():
             return f"; another decision ends it: `minutebook decide --supersedes {record.id}`"
@@ -190,7 +191,7 @@ def _end_of(record: Record) -> str:
             return ""
 
 
-def _of_wording(facts: Mapping[str, str]) -> str:
+def _wording_reason(facts: Mapping[str, str]) -> str:
     parts = [
         f"{what}: {facts[name]}"
         for name, what in (("left_out", "leaves out"), ("added", "adds"))
@@ -200,7 +201,7 @@ def _of_wording(facts: Mapping[str, str]) -> str:
 
 
 def _review(app: "App") -> "Review":
-    # A command that only asks for operations need not import what does them.
+    # Imported late: the command line imports this module only to ask a daemon for its operations.
     from minutebook.features.tidying.review import Review
 
     return app.get(Review)

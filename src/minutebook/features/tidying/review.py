@@ -1,4 +1,4 @@
-"""The review: everything that waits for a person in one list, whatever found it, and one way to settle each."""
+"""The review: all items that wait for a person in one list, and one way to settle each."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,8 @@ from datetime import datetime
 from minutebook.app import App
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
-from minutebook.features.tidying.findings import FINDINGS, WAITING, Topic
-from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
+from minutebook.features.tidying.findings import FINDINGS, OPEN_TOPICS, Topic
+from minutebook.features.tidying.inbox import SUGGESTION, Inbox, ShownSuggestion
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, InvalidInput, NotFound
 from minutebook.record.filters import MemoryQuery
@@ -22,10 +22,10 @@ MEMORIES: Mapping[Topic, Status] = {
     Topic.DRAFT: Status.DRAFT,
     Topic.ACTIVE: Status.ACTIVE,
 }
-"""Memories that nobody verified, by status."""
+"""The topics of memories that nobody verified, each with their status."""
 
 ACCEPTED_ELSEWHERE = Reason("accepting it needs the secret; `minutebook accept` asks for it")
-"""Why a proposal is not accepted from the list."""
+"""The reason why a proposal cannot be accepted from the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class Item:
     topic: Topic
     name: str
     records: tuple[Record, ...]
-    waiting: Waiting | None = None
+    suggestion: ShownSuggestion | None = None
     opens: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """Part of the list, and how many there are of each topic that the reader may see."""
+    """A page of the list, and how many items of each topic the reader may see."""
 
     items: list[Item]
     counts: Counter[Topic]
 
 
 class Review:
-    """The list of all that waits for a person."""
+    """Lists and settles all items that wait for a person."""
 
     def __init__(self, app: App) -> None:
         self._inbox = app.get(Inbox)
@@ -61,11 +61,11 @@ class Review:
         self._clock = app.clock
 
     def page(
-        self, caller: Caller, limit: int, offset: int = 0, topics: Sequence[Topic] = WAITING
+        self, caller: Caller, limit: int, offset: int = 0, topics: Sequence[Topic] = OPEN_TOPICS
     ) -> ReviewPage:
         """Return a page of the open items of some topics, topic by topic, with all counts.
 
-        Active memories are counted only where they are asked for: there may be very many.
+        Active memories are counted only if their topic is among these: there may be very many.
         """
         found = self._inbox.listing(caller, 0).counts
         counts = Counter({each: found[each] for each in FINDINGS})
@@ -74,7 +74,7 @@ class Review:
         rules = self._doors.waiting(caller)
         counts[Topic.RULE] = len(rules)
         for topic, status in MEMORIES.items():
-            if topic in WAITING or topic in topics:
+            if topic in OPEN_TOPICS or topic in topics:
                 where = MemoryQuery(status=status)
                 others = sum(each.status is status for each in rules)
                 counts[topic] = self._memories.count(caller, where, self._clock()) - others
@@ -96,18 +96,18 @@ class Review:
                 else:
                     listing = self._inbox.listing(caller, room, offset, frozenset({topic}))
                     items += [
-                        Item(topic, each.name, each.records, each) for each in listing.waiting
+                        Item(topic, each.name, each.records, each) for each in listing.suggestions
                     ]
             offset = max(0, offset - total)
         return ReviewPage(items, +counts)
 
     def named(self, caller: Caller, name: str) -> Item:
-        """Return something by its name: a suggestion's number, a proposal's or a memory's id.
+        """Return the item with a name: a suggestion's number, a proposal's or a memory's id.
 
-        Raises NotFound if the caller sees nothing of that name.
+        Raises NotFound if the caller sees no such item.
         """
         if _is_number(name):
-            # An imported memory may be called by a number, too.
+            # The id of an imported memory may be a number, too.
             with suppress(NotFound):
                 shown = self._inbox.read(caller, name)
                 return Item(shown.suggestion.finding, shown.name, shown.records, shown)
@@ -128,8 +128,8 @@ class Review:
         Raises what `Inbox.apply` and `StatusChanges.verify` do, and Conflict for a proposal, which needs the secret.
         """
         item = self.named(caller, name)
-        if item.waiting is not None:
-            return replace(item, waiting=self._inbox.apply(caller, name))
+        if item.suggestion is not None:
+            return replace(item, suggestion=self._inbox.apply(caller, name))
         if item.topic is Topic.PROPOSAL:
             raise Conflict(name, ACCEPTED_ELSEWHERE)
         return replace(item, records=(self._status.verify(caller, name),))
@@ -140,8 +140,8 @@ class Review:
         Raises what the service of each does, and InvalidInput for a memory if the caller gives no reason.
         """
         item = self.named(caller, name)
-        if item.waiting is not None:
-            return replace(item, waiting=self._inbox.refuse(caller, name))
+        if item.suggestion is not None:
+            return replace(item, suggestion=self._inbox.refuse(caller, name))
         if item.topic is Topic.PROPOSAL:
             return replace(item, records=(self._proposals.decline(caller, name),))
         reason = caller.call.reason
@@ -150,19 +150,19 @@ class Review:
         return replace(item, records=(self._status.deprecate(caller, name, reason),))
 
     def undo(self, caller: Caller, name: str) -> Item:
-        """Undo the settlement of a suggestion, or let a declined proposal wait again.
+        """Take back how a suggestion was settled, or open a declined proposal again.
 
         Raises what the service of each does, and Conflict for a memory.
         """
         item = self.named(caller, name)
-        if item.waiting is not None:
-            return replace(item, waiting=self._inbox.undo(caller, name))
+        if item.suggestion is not None:
+            return replace(item, suggestion=self._inbox.undo(caller, name))
         if item.topic is Topic.PROPOSAL:
             return replace(item, records=(self._proposals.reopen(caller, name),))
         raise Conflict(name, "a memory is changed by `minutebook edit`, or on its page")
 
     def clashes(self, caller: Caller) -> list[list[Decision]]:
-        """Return the decisions of which several hold for one target, target by target."""
+        """Return the active decisions of each target that has several."""
         by_target: dict[tuple[str, str, str | None, str | None], list[Decision]] = {}
         for each in self._decisions.active_by_target(caller):
             key = (each.organization, each.target.casefold(), each.repository, each.user)
@@ -172,7 +172,7 @@ class Review:
     def _unverified(
         self, caller: Caller, topic: Topic, limit: int, offset: int, rules: Sequence[Memory]
     ) -> list[Item]:
-        """Return a page of the memories of a status, but for those that wait as rules."""
+        """Return a page of the memories of a topic, without those that are among the `rules`."""
         status = MEMORIES[topic]
         listed = {(each.organization, each.id) for each in rules if each.status is status}
         most = limit + offset + len(listed)

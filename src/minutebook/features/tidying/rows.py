@@ -1,4 +1,4 @@
-"""Suggestions in a table of the database: a row each."""
+"""Suggestions in a table of the database, one in each row."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -48,16 +48,16 @@ _BATCH = 500
 
 
 class TidyRows:
-    """The suggestions in a table of the database; each member may be called from any thread.
+    """The suggestions in a table of the database; each method may be called from any thread.
 
-    Inside a transaction of the store, what is written is part of it.
+    Rows that are written inside a transaction of the store are part of it.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, organization: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-        """Keep those with ids that are not there yet, each with the next number; return these."""
+        """Add the suggestions with ids that are not there yet, each with the next number; return these."""
         if not suggestions:
             return []
         added = []
@@ -77,7 +77,7 @@ class TidyRows:
         return added
 
     def known(self, organization: str, ids: Collection[str]) -> set[str]:
-        """Return those of the ids that suggestions have, in whatever state."""
+        """Return those of the ids that the table has, in any state."""
         key = self._database.number_of(organization)
         with self._database.reading() as connection:
             return self._known(connection, key, ids)
@@ -90,21 +90,15 @@ class TidyRows:
 
     def numbered(self, organization: str, number: int) -> Suggestion | None:
         """Return the suggestion with a number, or None."""
-        condition = "number = ?"
-        return next(iter(self._found(organization, condition, (number,), 1)), None)
-
-    def find(self, organization: str, state: State, limit: int, after: int = 0) -> list[Suggestion]:
-        """Return suggestions in a state by number, those beyond `after`."""
-        values = (str(state), after)
-        return self._found(organization, "state = ? AND number > ?", values, limit)
+        return next(iter(self._found(organization, "number = ?", (number,), 1)), None)
 
     def settled(self, organization: str, entries: Sequence[int]) -> list[Suggestion]:
-        """Return the suggestions that acts which ended with some entries settled, or let wait again."""
+        """Return the suggestions that were settled, or opened again, by acts that ended with one of the entries."""
         marks = ", ".join("?" * len(entries))
         return self._found(organization, f"entry IN ({marks})", entries, len(entries))
 
     def due(self, organization: str, at: datetime, limit: int) -> list[Suggestion]:
-        """Return suggestions that wait for an instant which has come by then, the earliest first."""
+        """Return the waiting suggestions that are due at an instant, the earliest first."""
         values = (str(State.WAITING), microseconds(at))
         return self._found(organization, "state = ? AND due <= ?", values, limit, "due, number")
 
@@ -113,10 +107,11 @@ class TidyRows:
         with self._database.writing(organization) as (connection, key):
             self._delete(connection, key, id)
 
-    def everything(self, organization: str) -> Iterator[Suggestion]:
-        """Yield every suggestion of an organization by number, some at a time."""
-        last = 0
-        while batch := self._found(organization, "number > ?", (last,), _BATCH):
+    def everything(self, organization: str, state: State | None = None) -> Iterator[Suggestion]:
+        """Yield the suggestions of an organization by number, only those in a state if one is given; reads _BATCH at once."""
+        last, condition = 0, "number > ?" if state is None else "number > ? AND state = ?"
+        values = () if state is None else (str(state),)
+        while batch := self._found(organization, condition, (last, *values), _BATCH):
             yield from batch
             last = batch[-1].number
 

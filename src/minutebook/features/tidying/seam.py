@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App
 from minutebook.features.tidying.findings import FINDINGS, State, Topic
-from minutebook.memory.access.provenance import words_of
+from minutebook.memory.access.provenance import provenance_phrase
 from minutebook.record.caller import Caller
 from minutebook.record.day import DayPart, DaySpan, DayTopic
 from minutebook.record.reason import Reason, counted
@@ -16,11 +16,9 @@ from minutebook.record.trust.done_acts import DoneAct, Undoing
 if TYPE_CHECKING:
     from minutebook.serve.contracts.resources import PromptData
 
-_OF_THEIR_OWN = (Topic.RULE, Topic.PROPOSAL, Topic.CLASH, Topic.UNVERIFIED, Topic.DRAFT)
-
 
 def suggest_pairs(app: App, caller: Caller, record: TextRecord) -> None:
-    """Suggest to end one of two memories, for each that the one just written was found to be like."""
+    """Suggest to end one memory of each pair of the memory just written and one that it was found to be similar to."""
     similar = caller.call.notes.get("similar")
     if similar is not None and isinstance(record, Memory):
         from minutebook.features.tidying.looking.rounds import Rounds
@@ -31,12 +29,11 @@ def suggest_pairs(app: App, caller: Caller, record: TextRecord) -> None:
 
 
 def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
-    """Yield the counts of all that waits by now, whatever the span."""
+    """Yield the counts of all items that are open now, whatever the span."""
     from minutebook.features.tidying.review import Review
 
     found = app.get(Review).page(caller, 0).counts
-    findings = set(FINDINGS) - set(_OF_THEIR_OWN)
-    suggestions = sum(count for topic, count in found.items() if topic in findings)
+    suggestions = sum(found[topic] for topic in FINDINGS)
     counts = [*_counts(found)]
     if suggestions:
         counts.append(counted("{count:,} suggestion", "{count:,} suggestions", suggestions))
@@ -68,7 +65,7 @@ def _counts(found: Mapping[Topic, int]) -> Iterator[str]:
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
-    """Let the suggestions that an act settled wait again, or name the command that applies them again."""
+    """Return how an act on suggestions is undone: those that it settled are opened again; else a command for the person."""
     from minutebook.features.tidying.inbox import Inbox, name_of
 
     inbox = app.get(Inbox)
@@ -83,7 +80,7 @@ def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
 
 
 MOST_PAIRS = 10
-"""How many pairs one prompt gives to be worded."""
+"""The most pairs in one prompt."""
 
 NOTHING = "(none: nothing that is kept twice waits here)"
 
@@ -91,7 +88,7 @@ _TYPES = (MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.PROCEDURAL)
 
 
 def pairs_to_word(app: App, caller: Caller) -> str:
-    """Return the pairs of memories that wait as duplicates, one JSON object a line."""
+    """Return the pairs of memories that wait as duplicates, one JSON object on each line."""
     from minutebook.features.tidying.inbox import Inbox
     from minutebook.features.tidying.judging.wordings import MERGES
     from minutebook.features.tidying.wordings import wordable
@@ -103,7 +100,7 @@ def pairs_to_word(app: App, caller: Caller) -> str:
         arguments = {"memory_type": type, "metadata": {MERGES: [memory.id for memory in pair]}}
         if user is not None:
             arguments["user_id"] = user
-        texts = [{"written_by": words_of(memory), "text": memory.text} for memory in pair]
+        texts = [{"written_by": provenance_phrase(memory), "text": memory.text} for memory in pair]
         lines.append(json.dumps({"texts": texts, "arguments": arguments}, ensure_ascii=False))
     return "\n".join(lines) or NOTHING
 

@@ -23,7 +23,7 @@ def _rules(value: Any, folder: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TidyingSettings(Settings):
-    """How often is looked for what is to be tidied, and what is tidied unasked."""
+    """How often tidying looks for disorder, and which suggestions it applies unasked."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("tidy_kinds",)
 

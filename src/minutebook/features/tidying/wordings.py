@@ -1,6 +1,4 @@
-"""Pairs of memories that a client's model may word as one: the model's prompt, and the place of its text."""
-
-from collections.abc import Iterator
+"""Pairs of memories that a client's model may be asked to word as one."""
 
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Inbox
@@ -14,44 +12,37 @@ from minutebook.record.trust.doors import Door
 from minutebook.record.writing.drafts import ScopeKey, resolve_scope
 
 LOOKED_THROUGH = 200
-"""Suggestions among which pairs are looked for."""
+"""Suggestions among which pairs are searched for."""
 
 
 def wordable(inbox: Inbox, doors: Doors, caller: Caller, limit: int) -> list[tuple[Memory, Memory]]:
-    """Return pairs that wait as duplicates, of the place where a new memory of the caller's would be.
+    """Return at most `limit` pairs of duplicates in the scope where a new memory of the caller's would be.
 
-    Left out are texts of more than LONGEST_NOTE characters together, pairs of which a wording waits already, and
-    pairs with a text that is told only to who asks.
+    It leaves out texts of more than LONGEST_NOTE characters together, pairs with a wording that waits already, and
+    pairs with a text that may not be shown unasked.
     """
-    merges = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Topic.MERGE})).waiting
-    worded = [_wording_of(each.records) for each in merges]
-    pairs = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Topic.DUPLICATE})).waiting
+    merges = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Topic.MERGE})).suggestions
+    wordings = [each.records[0] for each in merges]
+    worded = [set(merged_ids(each.metadata)) for each in wordings if isinstance(each, Memory)]
+    pairs = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Topic.DUPLICATE})).suggestions
     found: list[tuple[Memory, Memory]] = []
-    for one, other in (each for pair in pairs for each in _memories(pair.records)):
+    for pair in pairs:
+        one, other = pair.records
         if len(found) == limit:
             break
+        if not isinstance(one, Memory) or not isinstance(other, Memory):
+            continue
         is_short = len(one.text) + len(other.text) <= LONGEST_NOTE
         is_new = not any({one.id, other.id} <= ids for ids in worded)
-        if not (is_short and is_new and _is_in_reach(caller, one)):
+        if not (is_short and is_new and _is_where_caller_writes(caller, one)):
             continue
         if all(doors.widest_door(caller, each) >= Door.UNASKED for each in (one, other)):
             found.append((one, other))
     return found
 
 
-def _memories(records: tuple[object, ...]) -> Iterator[tuple[Memory, Memory]]:
-    match records:
-        case (Memory() as one, Memory() as other):
-            yield one, other
-
-
-def _wording_of(records: tuple[object, ...]) -> frozenset[str]:
-    wording = records[0]
-    return frozenset(merged_ids(wording.metadata) if isinstance(wording, Memory) else ())
-
-
-def _is_in_reach(caller: Caller, memory: Memory) -> bool:
-    """Tell whether the caller's writing for the memory's user would be beside it."""
+def _is_where_caller_writes(caller: Caller, memory: Memory) -> bool:
+    """Tell whether a new memory of the caller's for the memory's user would have the memory's scope."""
     try:
         here = resolve_scope(caller, None, None, memory.user)
     except (Refused, InvalidInput):

@@ -1,4 +1,4 @@
-"""The lines of a file that somebody asks about, and how far records cite them."""
+"""The lines of a file that a question is about, and how closely records cite them."""
 
 import os
 import re
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w[\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class AskedLines:
-    """Lines of a file that are asked about, the names by which texts cite them, and the words in them.
+    """Lines of a file that a question is about, the names of their definition, outer first, and the words in them.
 
     A whole file has neither names nor words.
     """
@@ -34,7 +34,7 @@ class AskedLines:
     is_whole: bool = False
 
     def rank(self, cited: CitingText) -> Rank | None:
-        """Return the place of a record among the reasons: by whether it cites the lines or their file alone; None if neither."""
+        """Return the rank of a record among the reasons, higher if it cites the lines than the file alone; None if neither."""
         found = [each for each in references_in(cited.text) if self._is_cited_by(each)]
         if not found:
             return None
@@ -48,7 +48,7 @@ class AskedLines:
         is_here = path is not None and f"/{self.lines.path}".endswith(f"/{path}")
         if reference.symbol:
             is_named = self.names[-1:] == reference.symbol[-1:]
-            # What no grammar calls a definition, such as a constant, stands in the lines.
+            # A name that is no definition for the grammar, such as a constant, may be in the lines.
             return (is_here and reference.symbol[-1] in self.words) or (
                 is_named and (is_here or path is None)
             )
@@ -58,7 +58,7 @@ class AskedLines:
 
 
 def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
-    """Return the lines of the last commit that an argument names. Raises InvalidInput if it has none of that."""
+    """Return the lines of the last commit that an argument FILE[:LINE[-LINE]|:NAME] means. Raises InvalidInput if there are none."""
     path, id, part = _file_of(blobs.repository, folder, place)
     lines = blobs.lines(id)
     if not part:
@@ -66,8 +66,9 @@ def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
     if lines is None:
         raise InvalidInput("FILE", "is no text that can be read: {path}", path=path)
     text = "\n".join([*lines, ""])
-    if (match := _LINES.fullmatch(part)) is None:
-        return _named(path, text, part)
+    match = _LINES.fullmatch(part)
+    if match is None:
+        return _lines_of_name(path, text, part)
     first, last = int(match["first"]), int(match["last"] or match["first"])
     if not 1 <= first <= last <= len(lines):
         raise InvalidInput("LINE", "{path} has lines 1 to {count}", path=path, count=len(lines))
@@ -80,31 +81,32 @@ def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
 def _file_of(
     repository: pygit2.Repository, folder: Path, place: str
 ) -> tuple[str, pygit2.Oid, str]:
-    """Return the path and id of the file that an argument names, and the lines or the name behind it, if any."""
+    """Return the path and id of the file that an argument names, and its rest behind a colon: lines, a name or nothing."""
     root = os.path.realpath(repository.workdir)
     tree = repository.head.peel(pygit2.Tree)
+    # A path may have colons, too.
     colons = [at for at, sign in enumerate(place) if sign == ":" and _PART.match(place, at)]
-    for at in (len(place), *colons):
-        real = os.path.realpath(folder / place[:at])
+    for end in (len(place), *colons):
+        real = os.path.realpath(folder / place[:end])
         path = os.path.relpath(real, root).replace(os.sep, "/")
         if path in tree and isinstance(file := tree[path], pygit2.Blob):
-            return path, file.id, place[at + 1 :]
+            return path, file.id, place[end + 1 :]
     named = place[: colons[0]] if colons else place
     if Path(os.path.realpath(folder / named)).is_relative_to(root):
         raise InvalidInput("FILE", "is not in the last commit: {path}", path=named)
     raise InvalidInput("FILE", "is outside of this repository: {path}", path=named)
 
 
-def _named(path: str, text: str, symbol: str) -> AskedLines:
-    """Return the lines of a definition, else the first line with its name: a key, a constant. Raises InvalidInput if there is none."""
+def _lines_of_name(path: str, text: str, symbol: str) -> AskedLines:
+    """Return the lines of a definition, else the first line with its name, as of a key. Raises InvalidInput if there is none."""
     names = tuple(re.split(r"\.|::|#", symbol))
     lines = text.splitlines()
     for each in definitions_of(path, text):
         if each.names[-len(names) :] == names:
             return _asked_lines(path, lines, (each.first - 1, each.last), each.names)
-    for at, line in enumerate(lines):
+    for number, line in enumerate(lines):
         if names[-1] in _WORD.findall(line):
-            return _asked_lines(path, lines, (at, at + 1), names)
+            return _asked_lines(path, lines, (number, number + 1), names)
     raise InvalidInput("NAME", "is not defined in {path}: {name}", path=path, name=symbol)
 
 

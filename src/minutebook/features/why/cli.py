@@ -13,7 +13,7 @@ from minutebook.config.folders.finding import find_place
 from minutebook.config.whereabouts import scope_of
 from minutebook.features.citations import operations as citing
 from minutebook.features.citations.texts import CitingText
-from minutebook.features.citations.trees import Blobs, open_repository, reading_git, reason_of
+from minutebook.features.citations.trees import Blobs, git_reason, open_repository, reading_git
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commits import written_code
 from minutebook.features.why.line_history import history_of
@@ -72,8 +72,8 @@ def why(
     if cut is not None:
         if not reasons:
             remedy = "has a history that Git cannot read: {reason}"
-            raise InvalidInput("FILE", remedy, reason=reason_of(cut))
-        warn(f"Older commits cannot be read: {reason_of(cut)}")
+            raise InvalidInput("FILE", remedy, reason=git_reason(cut))
+        warn(f"Older commits cannot be read: {git_reason(cut)}")
     lines = [line for each in reasons for line in _lines(each)]
     say(reasons, lines or _NOTHING, as_json)
 
@@ -84,7 +84,7 @@ def _ordered(
     about: Sequence[str],
     limit: int,
 ) -> list[Reason]:
-    """Return the texts that have a rank and the most telling commits; those `about` a question first, in their order."""
+    """Return the texts with a rank and the `limit` best commits, by rank; first those with the ids `about`, in that order."""
     best = sorted(changes, key=lambda each: each.rank)[:limit]
     ranked: list[tuple[Rank, Reason]] = [(rank, each) for rank, each in texts if rank is not None]
     reasons = in_order([*ranked, *((each.rank, each) for each in best)])
@@ -95,7 +95,10 @@ def _ordered(
 def _commits(
     blobs: Blobs, asked: AskedLines, about: Sequence[str], limit: int
 ) -> tuple[list[pygit2.Commit], list[WrittenCode], Exception | None]:
-    """Return the commits with these ids, or else those of the lines, as Git and turns know them; and why older ones are not read."""
+    """Return the commits with the ids `about`, else those that changed the lines; the code that each wrote; and an error.
+
+    The error, if any, kept older commits from being read.
+    """
     repository, cut = blobs.repository, None
     commits = [repository[sha].peel(pygit2.Commit) for sha in about[:limit]]
     if not about:

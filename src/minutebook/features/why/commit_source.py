@@ -35,7 +35,7 @@ class CommitSource:
         project: str | None,
         language: str | None,
     ) -> "list[Ranked]":
-        """Rank commits, of one project and of a time where they are named."""
+        """Rank commits, only those of a project or a time if the question names one."""
         seen = self._app.infrastructure.records.seen_by(caller)
         projects = seen.find(Project)
         if not projects:
@@ -44,7 +44,7 @@ class CommitSource:
         from minutebook.features.why.places import PlaceReasons
         from minutebook.features.why.search import COMPARED, CommitSearch
 
-        # The model is there from here on, so that new commits get their vectors.
+        # Load the model first, so that new commits get their vectors at once.
         self._app.embeddings.embed_query(query, caller.call.progress)
         self._app.get(Histories).catch_up_all(projects, caller.call.patience)
         if project is not None:
@@ -54,16 +54,20 @@ class CommitSource:
         own = {each.id for each in projects}
         if project is None and scope is not None and scope.shown:
             root = None if caller.call.work_tree is None else caller.call.work_tree.root
-            own = {e.id for e in projects if e.repository in scope.shown or e.path == root}
+            own = {
+                each.id for each in projects if each.repository in scope.shown or each.path == root
+            }
             views = [view.narrowed(project=each) for view in views for each in sorted(own)]
         best = self._app.get(CommitSearch).best(caller, views, query, COMPARED)
         reasons = self._app.get(PlaceReasons).reasons(caller, query)
         timely = (each for each in (*reasons, *best) if selection.is_timely(each.record))
-        return _once(timely, own, query)[:limit]
+        return _without_repeats(timely, own, query)[:limit]
 
 
-def _once(ranked: "Iterable[Ranked]", own: Collection[str], query: str) -> "list[Ranked]":
-    """Return each record once, of commits those of some projects that say something of the question."""
+def _without_repeats(
+    ranked: "Iterable[Ranked]", own: Collection[str], query: str
+) -> "list[Ranked]":
+    """Return each record once; commits only of the projects with the ids `own`, and only if their message says enough."""
     found: dict[object, Ranked] = {}
     for each in ranked:
         record = each.record

@@ -26,19 +26,19 @@ from minutebook.record.records import Project, ProjectCommit
 log = logging.getLogger(__name__)
 
 BATCH = 128
-"""Commits that are written at once."""
+"""Commits that are written in one transaction."""
 
 AT_ONCE = 16
-"""New commits that get their vectors as they are written; those of more come in the background."""
+"""If there are no more new commits, they get their vectors as they are written, else in the background."""
 
 LOOK_EVERY = 0.5
-"""Seconds after which a question looks again whether a project has new commits."""
+"""Seconds after which a question looks again for new commits of a project."""
 
 
 class Histories:
     """Reads the commits of branches into the store, and removes those that no branch has any more.
 
-    `repository_of` names the repository of a folder. Nothing is written into Git.
+    It writes nothing to Git.
     """
 
     def __init__(self, app: App) -> None:
@@ -49,6 +49,8 @@ class Histories:
         self._repository_of = repository_known(app.settings)
         self._reads_only = app.settings.read_only
         self._guard = threading.Lock()
+        # By organization and project: the time of the last look, the tips when all was read, those when the last
+        # commits were in the store already, and the thread that reads.
         self._looked: dict[tuple[str, str], float] = {}
         self._read: dict[tuple[str, str], list[pygit2.Oid]] = {}
         self._seen: dict[tuple[str, str], list[pygit2.Oid]] = {}
@@ -63,20 +65,23 @@ class Histories:
         try:
             found = find_git(Path(folder).resolve(), Path.home())
             if found is not None and not caller.token:
-                # Of a reader no refusal is to stand on the trail.
+                # Checked here: `register` would enter a refusal on the trail.
                 policy.check_may_write_to(caller, "index", scope_of_writes(caller))
                 self.catch_up(self._projects.register(caller, str(found.root)), wait=0.0)
         except (MinutebookError, OSError) as error:
             log.info("the history around %s is not read: %s", folder, error)
 
     def catch_up_all(self, projects: Iterable[Project], wait: float) -> None:
-        """Read new commits of projects, and wait some seconds for all of them together."""
+        """Read new commits of projects, and wait at most `wait` seconds for all of them together."""
         end = time.monotonic() + wait
         for each in projects:
             self.catch_up(each, wait=max(0.0, end - time.monotonic()))
 
     def catch_up(self, project: Project, wait: float | None) -> None:
-        """Read a project's new commits in a thread, and wait some seconds for it (None: until it ends); look at most so often."""
+        """Read a project's new commits in a thread, and wait `wait` seconds for it (None: until it ends).
+
+        It does nothing if it looked less than LOOK_EVERY ago.
+        """
         key, now = (project.organization, project.id), time.monotonic()
         with self._guard:
             if not self._most or self._reads_only or now < self._looked.get(key, 0.0) + LOOK_EVERY:
@@ -84,7 +89,7 @@ class Histories:
             self._looked[key] = now
             thread = self._reading.get(key)
             if thread is None or not thread.is_alive():
-                if not self._differs(project, at_length=wait is None):
+                if not self._differs(project, in_full=wait is None):
                     return
                 thread = threading.Thread(
                     target=self._run, args=(project,), name=f"history {project.id}", daemon=True
@@ -93,10 +98,10 @@ class Histories:
                 thread.start()
         thread.join(wait)
 
-    def _differs(self, project: Project, *, at_length: bool) -> bool:
-        """Tell whether the branches of a project lead elsewhere than when they were read.
+    def _differs(self, project: Project, *, in_full: bool) -> bool:
+        """Tell whether the branches of a project have other tips than when they were read.
 
-        Of a project that this process has not read it looks, unless it is to look at length, whether the last commits are there.
+        If this process has not read them, it tells whether their last commits are missing in the store; `in_full`: True.
         """
         try:
             repository = repository_of(Path(project.path))
@@ -104,10 +109,10 @@ class Histories:
                 return False
             key, tips = (project.organization, project.id), tips_of(repository)
             known = self._read.get(key)
-            its = everything_in(self._store, project.organization)
-            # A project that was deleted, and made anew, begins anew.
-            is_empty = not its.narrowed(project=project.id).read_ids(ProjectCommit, (), 1)
-            if known is not None or at_length or is_empty:
+            records = everything_in(self._store, project.organization)
+            # A project that was deleted and registered again has no commits, though this process has read them.
+            is_empty = not records.narrowed(project=project.id).read_ids(ProjectCommit, (), 1)
+            if known is not None or in_full or is_empty:
                 return tips != known or (is_empty and bool(tips))
             if self._seen.get(key) == tips:
                 return False
@@ -116,7 +121,7 @@ class Histories:
                 for tip in tips
                 for each in reachable(repository, [tip], 1, SortMode.NONE)
             }
-            if len(its.where(ids=frozenset(last)).read_ids(ProjectCommit)) < len(last):
+            if len(records.where(ids=frozenset(last)).read_ids(ProjectCommit)) < len(last):
                 return True
             self._seen[key] = tips
             return False
@@ -131,11 +136,11 @@ class Histories:
             log.info("the history of %s is not read to its end: %s", project.id, error)
 
     def read(self, project: Project) -> None:
-        """Bring the commits of a project into step. Raises InvalidRoot, StoreError, one of UNREADABLE."""
+        """Bring the records of a project's commits into step with Git. Raises InvalidRoot, StoreError, one of UNREADABLE."""
         repository = repository_of(self._projects.check_allowed(project, project.path))
         if repository is None or not self._most:
             return
-        # What `.git` points to may lie elsewhere.
+        # `.git` may point to a folder elsewhere.
         self._projects.check_allowed(project, repository.path)
         name = f"history\0{project.organization}\0{project.id}"
         with self._locks.hold(name) as lock:
@@ -145,13 +150,13 @@ class Histories:
     def _bring_into_step(self, project: Project, repository: pygit2.Repository) -> None:
         tips = tips_of(repository)
         found = {id_of(project, each.id): each for each in reachable(repository, tips, self._most)}
-        its = everything_in(self._store, project.organization).narrowed(project=project.id)
-        known = frozenset(its.read_ids(ProjectCommit))
+        records = everything_in(self._store, project.organization).narrowed(project=project.id)
+        known = frozenset(records.read_ids(ProjectCommit))
         new = [found[id] for id in found if id not in known]
-        where = self._repository_of(project.path)
+        own = self._repository_of(project.path)
         for start in range(0, len(new), BATCH):
-            some = [record_of(each, project, where) for each in new[start : start + BATCH]]
-            if not self._write(project, some, with_vectors=len(new) <= AT_ONCE):
+            batch = [record_of(each, project, own) for each in new[start : start + BATCH]]
+            if not self._write(project, batch, with_vectors=len(new) <= AT_ONCE):
                 return
         gone = sorted(known - found.keys())
         for start in range(0, len(gone), BATCH):
@@ -165,7 +170,7 @@ class Histories:
     def _write(
         self, project: Project, commits: Sequence[ProjectCommit], *, with_vectors: bool
     ) -> bool:
-        """Write commits; return whether their project is still there."""
+        """Write commits; return False, without writing, if their project was deleted."""
         screened = [self._screening.captured(each) for each in commits]
         embed = self._embeddings.try_embed_passage
         made = [embed(each.passage) if with_vectors else None for each in screened]

@@ -1,4 +1,4 @@
-"""The history of some lines of a file: the commits that changed them, through renames, moves and formatting; the last ones are kept."""
+"""The history of lines of a file: the commits that changed them, through renames, moves and formatting; with a cache."""
 
 import re
 import threading
@@ -17,26 +17,26 @@ from minutebook.features.citations.trees import MOST_SEARCHED, UNREADABLE, Blobs
 from minutebook.features.why.telling import read_history
 
 MOST, WAITING = 200, 16
-"""Histories that are kept, and those that are read or wait for it at a time."""
+"""The most histories that are kept, and the most that are being read or wait to be read."""
 
 
 STEPS = 100_000
-"""Commits that are looked at, at most."""
+"""The most commits that are looked at."""
 
 _FORM = re.compile(r"[\s'\"`,;]+")
 
-LIKE = 0.5
-"""How alike a changed line is to the one before, by the ratio of difflib, at least."""
+LEAST_RATIO = 0.5
+"""The least similarity of a changed line to the line before, by the ratio of difflib."""
 
 MOST_COMPARED = 20_000
-"""Pairs of an old and a new line that are compared; of a larger rewrite all old lines count, as 0.1 ms a pair is long."""
+"""The most pairs of an old and a new line that are compared, at 0.1 ms each; of a larger rewrite all old lines count."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Lines of a file at a commit: from `first`, counted from 0, up to `end`, which is not among them.
+    """Lines of a file at a commit, from `first`, counted from 0, to `end`, excluded.
 
-    Where both are 0 it is the whole of a file without lines, which is empty or no text.
+    If both are 0, it is a whole file without lines: one that is empty or no text.
     """
 
     path: str
@@ -45,10 +45,10 @@ class LineRange:
 
 
 def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[pygit2.Commit]:
-    """Yield the commits that changed lines of a file as of a commit, newest first; the last one brought them.
+    """Yield the commits that changed lines of a file as of the commit `head`, newest first; the last one added them.
 
-    Commits that changed their formatting alone are left out. Of the parents of a merge it follows one that has the lines as they are,
-    else the first. Raises one of UNREADABLE where the history is cut off: at a commit or a content that is not there.
+    It leaves out commits that changed only their formatting. At a merge it follows a parent that has the same lines,
+    else the first. Raises one of UNREADABLE if a commit or a content in the history is missing.
     """
     files, commit = _Files(blobs), head
     for _ in range(STEPS):
@@ -65,103 +65,108 @@ def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[
             yield commit
             return
         try:
-            kept = [(each, _before(files, commit, each, lines)) for each in parents]
+            earlier = [(each, _lines_in_parent(files, commit, each, lines)) for each in parents]
         except LookupError:
-            # It changed their file, and perhaps them.
+            # It changed the file, and perhaps the lines.
             yield commit
             raise
-        said = files.said(commit, lines)
-        # Of a merge, the side that has the lines as they are.
-        kept.sort(key=lambda each: each[1] is None or files.said(each[0], each[1]) != said)
-        parent, before = kept[0]
+        content = files.content(commit, lines)
+        # Parents with the same lines first.
+        earlier.sort(key=lambda each: each[1] is None or files.content(each[0], each[1]) != content)
+        parent, before = earlier[0]
         if before is None:
             yield commit
             return
-        if files.said(parent, before) != said:
+        if files.content(parent, before) != content:
             yield commit
         commit, lines = parent, before
 
 
 class _Files:
-    """Files at commits, line by line; those of the last steps are kept."""
+    """Files at commits, line by line; the last eight are kept in memory."""
 
     def __init__(self, blobs: Blobs) -> None:
         self.repository = blobs.repository
         self._read = lru_cache(maxsize=8)(blobs.lines)
 
-    def found(self, commit: pygit2.Commit, path: str) -> list[str] | None:
+    def lines_if_text(self, commit: pygit2.Commit, path: str) -> list[str] | None:
         """Return the lines of a file, none if it is not there; None if it is no text that can be read."""
         id = file_id(commit, path)
         return [] if id is None else self._read(id)
 
     def lines(self, commit: pygit2.Commit, path: str) -> list[str]:
         """Return the lines of a file; none if it is not there. Raises LookupError if it is no text that can be read."""
-        if (found := self.found(commit, path)) is None:
+        found = self.lines_if_text(commit, path)
+        if found is None:
             raise LookupError(f"{path} is no text that can be read in {commit.short_id}")
         return found
 
-    def said(self, commit: pygit2.Commit, lines: LineRange) -> str:
+    def content(self, commit: pygit2.Commit, lines: LineRange) -> str:
         """Return the text of lines without blanks, quotes, commas and semicolons, which formatters change."""
         if not lines.end:
             return str(file_id(commit, lines.path))
         return _FORM.sub("", "".join(self.lines(commit, lines.path)[lines.first : lines.end]))
 
 
-def _before(
+def _lines_in_parent(
     files: _Files, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange
 ) -> LineRange | None:
-    """Return where lines were in a commit's parent; None if they are new."""
-    if (found := _in_file(files, commit, parent, lines, lines.path)) is not None:
+    """Return where lines were in a commit's parent, in their file or, if they were moved, another; None if they are new."""
+    found = _lines_in_file(files, commit, parent, lines, lines.path)
+    if found is not None:
         return found
     diff = files.repository.diff(parent, commit)
     diff.find_similar()
     changed = [(each.old_file.path, each.new_file.path) for each in diff.deltas]
-    old = next((was for was, now in changed if now == lines.path), lines.path)
-    if old != lines.path and (found := _in_file(files, commit, parent, lines, old)) is not None:
-        return found
+    old_path = next((old for old, new in changed if new == lines.path), lines.path)
+    if old_path != lines.path:
+        found = _lines_in_file(files, commit, parent, lines, old_path)
+        if found is not None:
+            return found
     if not lines.end:
         return None
     block = files.lines(commit, lines.path)[lines.first : lines.end]
-    others = (was for was, _ in changed[:MOST_SEARCHED])
-    for path in dict.fromkeys((old, *others)):
-        if (found := _block(block, path, files.found(parent, path) or [])) is not None:
+    others = (old for old, _ in changed[:MOST_SEARCHED])
+    for path in dict.fromkeys((old_path, *others)):
+        found = _find_block(block, path, files.lines_if_text(parent, path) or [])
+        if found is not None:
             return found
     return None
 
 
-def _in_file(
-    files: _Files, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange, old: str
+def _lines_in_file(
+    files: _Files, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange, old_path: str
 ) -> LineRange | None:
-    """Return where lines were in a file of a commit's parent; None if they are new."""
-    if file_id(parent, old) is None:
+    """Return where lines were in the file `old_path` of a commit's parent; None if they are new."""
+    if file_id(parent, old_path) is None:
         return None
-    there = replace(lines, path=old)
+    before = replace(lines, path=old_path)
     if not lines.end:
-        return there
-    return _mapped(files.lines(parent, old), files.lines(commit, lines.path), there)
+        return before
+    return _mapped(files.lines(parent, old_path), files.lines(commit, lines.path), before)
 
 
 def _mapped(before: list[str], after: list[str], lines: LineRange) -> LineRange | None:
-    """Return the lines from which others came, by the differences of a file; None if all of them are new."""
+    """Return the lines of `before` from which those of `after` came; None if all of them are new."""
     found: list[int] = []
     for is_equal, old, new in _regions(before, after, lines):
-        asked = range(max(new.start, lines.first), min(new.stop, lines.end))
+        wanted = range(max(new.start, lines.first), min(new.stop, lines.end))
         if is_equal:
-            found += [at - new.start + old.start for at in asked]
-        elif len(asked) * len(old) > MOST_COMPARED:
+            found += [number - new.start + old.start for number in wanted]
+        elif len(wanted) * len(old) > MOST_COMPARED:
             found += [old.start, old.stop - 1]
         elif old:
-            likest = (_likest(after[at], before, old) for at in asked)
-            found += (at for at in likest if at is not None)
+            similar = (_most_similar(after[number], before, old) for number in wanted)
+            found += (number for number in similar if number is not None)
     return replace(lines, first=min(found), end=max(found) + 1) if found else None
 
 
 def _regions(
     before: list[str], after: list[str], lines: LineRange
 ) -> Iterator[tuple[bool, range, range]]:
-    """Yield the regions of a file that are equal but for blanks, and those that are not: old lines, new lines.
+    """Yield the regions of two versions of a file: whether they are equal without blanks, the old lines, the new lines.
 
-    Those between the first difference and the last are left out where the lines asked about are not among them.
+    It leaves out those from the first difference to the last if they have none of the wanted `lines`.
     """
     start = _count_equal(before, after)
     end = _count_equal(reversed(before[start:]), reversed(after[start:]))
@@ -174,7 +179,7 @@ def _regions(
 
 
 def _count_equal(one: Iterable[str], other: Iterable[str]) -> int:
-    """Count the lines before the first that differs."""
+    """Return the number of equal lines before the first that differs."""
     return sum(takewhile(bool, map(eq, one, other)))
 
 
@@ -183,13 +188,13 @@ def _shifted(lines: range, by: int) -> range:
 
 
 def _differences(before: list[str], after: list[str]) -> Iterator[tuple[bool, range, range]]:
-    """Yield the regions of two texts as `git diff` tells them, blanks aside."""
+    """Yield the regions of two texts, as `_regions` does, by Git's diff without blanks."""
     one, other = ("\n".join([*text, ""]).encode("utf-8", "replace") for text in (before, after))
     flag = DiffOption.IGNORE_WHITESPACE
     patch = pygit2.Patch.create_from(one, other, flag=flag, context_lines=0)
     old = new = 0
     for hunk in patch.hunks:
-        # Where a side has no lines, its number is that of the line before.
+        # If a side has no lines, its number is that of the line before.
         old_start = hunk.old_start - (1 if hunk.old_lines else 0)
         new_start = hunk.new_start - (1 if hunk.new_lines else 0)
         yield True, range(old, old_start), range(new, new_start)
@@ -198,34 +203,37 @@ def _differences(before: list[str], after: list[str]) -> Iterator[tuple[bool, ra
     yield True, range(old, len(before)), range(new, len(after))
 
 
-def _likest(line: str, before: list[str], old: range) -> int | None:
-    """Return the old line that is most like a new one, None if none has half of it."""
+def _most_similar(line: str, before: list[str], old: range) -> int | None:
+    """Return the number of the old line that is most similar to a new one, None if none reaches LEAST_RATIO."""
     matcher = SequenceMatcher(None, b=line.strip(), autojunk=False)
-    best, most = None, LIKE
-    for at in old:
-        matcher.set_seq1(before[at].strip())
-        if matcher.real_quick_ratio() >= most and matcher.ratio() >= most:
-            best, most = at, matcher.ratio()
+    best, highest = None, LEAST_RATIO
+    for number in old:
+        matcher.set_seq1(before[number].strip())
+        if matcher.real_quick_ratio() >= highest and matcher.ratio() >= highest:
+            best, highest = number, matcher.ratio()
     return best
 
 
-def _block(block: list[str], path: str, text: list[str]) -> LineRange | None:
-    """Return where a block of lines stands in a text, blanks aside; a single short line is none."""
+def _find_block(block: list[str], path: str, text: list[str]) -> LineRange | None:
+    """Return where a text has a block of lines, without blanks; None if it has not, or the block is too short to tell."""
     wanted = ["".join(line.split()) for line in block]
     if len("".join(wanted)) < 20 or not text:
         return None
     found = ["".join(line.split()) for line in text]
-    starts = (at for at, line in enumerate(found) if line == wanted[0])
-    at = next((at for at in starts if found[at : at + len(wanted)] == wanted), None)
-    return None if at is None else LineRange(path, at, at + len(wanted))
+    for start in range(len(found) - len(wanted) + 1):
+        if found[start : start + len(wanted)] == wanted:
+            return LineRange(path, start, start + len(wanted))
+    return None
 
 
 class HistoryCache:
-    """Reads each history once, in a thread of its own, one after the other: a question waits for it, and the next one finds it."""
+    """Reads each history once, in threads, one after the other; each stops at `limit` commits with a reason.
 
-    def __init__(self, commits: int) -> None:
-        """Stop each history at so many commits that say why."""
-        self._commits = commits
+    A question that does not wait long enough leaves the history to the next one.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._guard, self._turn = threading.Lock(), threading.Lock()
         self._read: dict[tuple[str, str, LineRange], Future[Sequence[str]]] = {}
 
@@ -234,8 +242,8 @@ class HistoryCache:
     ) -> Sequence[str]:
         """Return the ids of the last commits that changed lines.
 
-        Raises TimeoutError if reading them takes longer than some seconds, or too many wait for it already, one of UNREADABLE if the
-        repository is broken.
+        Raises TimeoutError if reading them takes longer than `wait` seconds, or too many histories wait already, one of
+        UNREADABLE if the repository is damaged.
         """
         head = repository.head.peel(pygit2.Commit)
         key = (repository.path, str(head.id), lines)
@@ -258,7 +266,7 @@ class HistoryCache:
                 repository = pygit2.Repository(path)
                 commit = repository[head].peel(pygit2.Commit)
                 history = history_of(Blobs(repository), commit, lines)
-                commits, _ = read_history(history, self._commits)
+                commits, _ = read_history(history, self._limit)
                 future.set_result([str(each.id) for each in commits])
             except UNREADABLE as error:
                 future.set_exception(error)

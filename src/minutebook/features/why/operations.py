@@ -1,4 +1,4 @@
-"""Operations on the reasons of commits: the requests before some, and those that are about a question."""
+"""Operations on commits: the requests that led to them, and those that are about a question."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,16 +19,16 @@ def requests_before(
     written: Sequence[WrittenCode],
     folder: FolderScope | None = None,
 ) -> list[Request | None]:
-    """Return for each commit, the latest first, the request that led to it."""
+    """Return for each commit, the latest first, the request that led to it, None if it is unknown."""
     return requests_of(app.infrastructure.records, in_folder(caller, folder), written)
 
 
 @operation("knowledge")
 def commits_about(app: "App", caller: Caller, question: str, root: str, path: str) -> list[str]:
-    """Return which commits to a file of the project in a folder are about a question, best first; none if it is not indexed."""
+    """Return the ids of the commits to a file of the project in the folder `root` that are about a question, best first."""
     from minutebook.features.why.search import CommitSearch
 
-    return app.get(CommitSearch).among(caller, question, root, path)
+    return app.get(CommitSearch).about_file(caller, question, root, path)
 
 
 OPERATIONS = (requests_before, commits_about)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeVar
 
 import pygit2
@@ -11,7 +12,12 @@ from minutebook.app import App
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import UNREADABLE, Blobs
 from minutebook.features.code.projects import Projects
-from minutebook.features.code.references import Reference, below, file_meant, references_in
+from minutebook.features.code.references import (
+    Reference,
+    file_meant,
+    references_in,
+    relative_to_root,
+)
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import id_of, record_of, repository_of, written_code
@@ -41,13 +47,13 @@ from minutebook.text.words import parse_query
 R = TypeVar("R", Decision, Memory)
 
 PLACES, COMMITS, ABOUT, CITING, NAMED = 2, 3, 6, 20, 50
-"""Places of a question that are looked at, commits that are told of each, those that are most about the question where it names a whole
-file, records that may cite it, and pieces of code among which a method is looked for by its name alone."""
+"""The most places of a question, the most commits shown for each, the most that are about the question if it names a whole
+file, the most records that may cite the place, and the most chunks among which a method is searched by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question of a caller, the place in it, and the instant until which it waits for histories."""
+    """A question of a caller, the place that it names, and the time (monotonic) until which it waits for histories."""
 
     caller: Caller
     text: str
@@ -55,13 +61,13 @@ class _Question:
     place: str = ""
 
     def about(self, named: Reference) -> "_Question":
-        """Return the question about a place, without its name, which says nothing about the reasons."""
+        """Return the question about a place, without the place's name, which would only match the code itself."""
         text = self.text.replace(named.written, "")
         return replace(self, text=text, place=named.written)
 
 
 class PlaceReasons:
-    """Tells the commits that changed lines, the turns that asked for them, and the records that cite them."""
+    """Finds the commits that changed lines, the turns that asked for these, and the records that cite the lines."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -69,10 +75,9 @@ class PlaceReasons:
         self._histories = HistoryCache(COMMITS)
 
     def reasons(self, caller: Caller, query: str, project: str | None = None) -> list[Ranked]:
-        """Return the reasons for the places that a query names, the most telling first.
+        """Return the reasons for the places that a query names, the best first, in a project (None: in any).
 
-        `project` is the id of the one whose places are meant; None: any. The call's patience bounds how long they wait for a history;
-        a note names one that takes longer.
+        It waits for a history as long as the call's patience; if it takes longer, a note names the place.
         """
         named = references_in(query)[:PLACES]
         if not named:
@@ -80,20 +85,19 @@ class PlaceReasons:
         question = _Question(caller, query, time.monotonic() + caller.call.patience)
         found = dict[tuple[str, str], Ranked]()
         for view in self._app.infrastructure.records.seen_by(caller):
-            its = view if project is None else view.where(ids=frozenset({project}))
-            for known in its.find(Project):
-                for each in named:
-                    found |= {
-                        one.hit.id: one for one in self._ranked_at(question, view, known, each)
-                    }
+            chosen = view if project is None else view.where(ids=frozenset({project}))
+            for known, each in product(chosen.find(Project), named):
+                ranked = self._ranked_at(question, view, known, each)
+                found |= {one.hit.id: one for one in ranked}
         return list(found.values())
 
     def _ranked_at(
         self, question: _Question, view: View, project: Project, named: Reference
     ) -> list[Ranked]:
+        """Return the reasons for one place, a name or a path, in a project; none if the project does not have it."""
         defined = None if named.path else _place_of_definition(view, project, named)
         if not (named.path or defined):
-            # For a name that the index of code does not have nothing is read from disk.
+            # The index of code does not have the name: nothing is read from disk.
             return []
         try:
             root = self._projects.check_allowed(project, project.path)
@@ -102,12 +106,12 @@ class PlaceReasons:
                 return []
             place = defined or _place_in_file(project, repository, named)
             asked = asked_lines(Blobs(repository), root, place)
-            return list(self._told(question.about(named), project, repository, asked))
+            return list(self._reasons(question.about(named), project, repository, asked))
         except (MinutebookError, *UNREADABLE):
-            # It names nothing that is there, or Git cannot read it: a question is answered without.
+            # The place does not exist, or Git cannot read it: the question is answered without reasons.
             return []
 
-    def _told(
+    def _reasons(
         self,
         question: _Question,
         project: Project,
@@ -116,10 +120,9 @@ class PlaceReasons:
     ) -> Iterator[Ranked]:
         caller, commits = question.caller, list[pygit2.Commit]()
         if asked.is_whole:
-            about = self._commits.among(caller, question.text, project.path, asked.lines.path)[
-                :ABOUT
-            ]
-            commits = [repository[sha].peel(pygit2.Commit) for sha in about]
+            path = asked.lines.path
+            about = self._commits.about_file(caller, question.text, project.path, path)
+            commits = [repository[sha].peel(pygit2.Commit) for sha in about[:ABOUT]]
         if not commits:
             commits = self._history(question, repository, asked)
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
@@ -129,7 +132,7 @@ class PlaceReasons:
         view = self._app.infrastructure.records.seen_in(project.organization, caller)
         yield from self._citing(view, asked, names)
         for change in sorted(changes, key=lambda each: each.rank)[:COMMITS]:
-            # To read a commit of many files takes long; it may be kept.
+            # Reading a commit with many files takes long; the store may have it.
             commit = repository[change.id].peel(pygit2.Commit)
             kept = view.get(ProjectCommit, id_of(project, commit.id))
             record = kept or record_of(commit, project, None)
@@ -157,12 +160,12 @@ class PlaceReasons:
         return [repository[sha].peel(pygit2.Commit) for sha in read]
 
     def _citing(self, view: View, asked: AskedLines, names: tuple[str, ...]) -> Iterator[Ranked]:
-        """Yield the decisions that hold and the memories that cite the lines, of those with their names in them."""
+        """Yield the active decisions and the valid memories that cite the lines, searched for by the names of the lines."""
         query, now = parse_query(" ".join(names)), self._app.clock()
 
-        def named(of: type[R], where: View) -> list[R]:
-            ids = frozenset(each.id for each in where.match(of, query, CITING))
-            return where.where(ids=ids).find(of)
+        def named(cls: type[R], where: View) -> list[R]:
+            ids = frozenset(each.id for each in where.match(cls, query, CITING))
+            return where.where(ids=ids).find(cls)
 
         decided = named(Decision, view.narrowed(status=DecisionStatus.ACTIVE))
         citing: list[Decision | Memory] = [*decided, *named(Memory, view.where(valid_at=now))]
@@ -174,22 +177,22 @@ class PlaceReasons:
 
 
 def _place_in_file(project: Project, repository: pygit2.Repository, named: Reference) -> str:
-    """Return the place of a reference to a file as `asked_lines` reads it."""
-    path = below(project.path, named.path or "")
+    """Return the place of a reference to a file in the form that `asked_lines` reads."""
+    path = relative_to_root(project.path, named.path or "")
     if path not in repository.index:
         path = file_meant(path, (each.path for each in repository.index)) or path
-    after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
-    return f"{path}:{after}" if after else path
+    part = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
+    return f"{path}:{part}" if part else path
 
 
 def _place_of_definition(view: View, project: Project, named: Reference) -> str | None:
-    """Return the place of a definition that is named alone, by the index of code; None if it has none."""
-    symbol, its = ".".join(named.symbol), view.narrowed(project=project.id)
-    if chunks := its.narrowed(name=symbol).find(CodeChunk, limit=1):
+    """Return the place of a definition that is named without a file, by the index of code; None if that does not have it."""
+    symbol, code = ".".join(named.symbol), view.narrowed(project=project.id)
+    if chunks := code.narrowed(name=symbol).find(CodeChunk, limit=1):
         return f"{chunks[0].path}:{symbol}"
-    # A method is indexed by its class, too.
-    ids = frozenset(each.id for each in its.match(CodeChunk, parse_query(symbol), NAMED))
-    rows = sorted(its.where(ids=ids).values(CodeChunk, ("path", "start_line", "name")))
+    # The name of a method in the index begins with its class.
+    ids = frozenset(each.id for each in code.match(CodeChunk, parse_query(symbol), NAMED))
+    rows = sorted(code.where(ids=ids).values(CodeChunk, ("path", "start_line", "name")))
     methods = (path for path, _, name in rows if name.endswith(f".{symbol}"))
     return next((f"{path}:{symbol}" for path in methods), None)
 

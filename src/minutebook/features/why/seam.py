@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Values = Mapping[str, Any]
 
 BESIDE = 5
-"""Reasons that are told beside code."""
+"""The most reasons that are added to code."""
 
 
 def of_code(app: App, caller: Caller, about: tuple[Project, CodeChunk]) -> Values | None:
@@ -39,7 +39,7 @@ def of_memory(app: App, caller: Caller, memory: Memory) -> Values | None:
 
 
 def of_session(app: App, caller: Caller, name: str) -> Values | None:
-    """Return the commits that turns of a session asked for, or perhaps did, the latest first, each with whether that is certain."""
+    """Return the commits that turns of a session asked for, the latest first, each with whether that is certain."""
     records = app.infrastructure.records
     times = [at for each in app.sessions.all(caller, name) for at in (each.first, each.last)]
     commits = [
@@ -61,7 +61,7 @@ def of_session(app: App, caller: Caller, name: str) -> Values | None:
 
 
 def beside_code(app: App, caller: Caller, query: str, project: str | None) -> "Sequence[Ranked]":
-    """Return the reasons for the lines and definitions that a question names, of a project where that is named."""
+    """Return the reasons for the lines and definitions that a question names, in a project (None: in any)."""
     from minutebook.features.why.places import PlaceReasons
 
     return app.get(PlaceReasons).reasons(caller, query, project)[:BESIDE]

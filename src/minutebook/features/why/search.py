@@ -12,11 +12,11 @@ from minutebook.record.records import Project, ProjectCommit
 from minutebook.text.fusion import Fused, Signal
 
 CANDIDATES, COMPARED = 60, 24
-"""How many the vector and the lexical signal propose each, and how many of the best are compared token by token."""
+"""How many each of the vector and the lexical signal proposes, and how many of the best are compared token by token."""
 
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
-"""How much each signal says: among lines of code words are a poor judge."""
+"""The weights of the signals: among lines of code the lexical one says little."""
 
 
 class CommitSearch:
@@ -27,8 +27,8 @@ class CommitSearch:
         self._store = app.infrastructure.records
         self._signals = Retriever(self._store, app.embeddings)
 
-    def among(self, caller: Caller, query: str, root: str, path: str) -> list[str]:
-        """Return which commits to a file, of the projects in a folder, are about a query, best first; by their whole ids."""
+    def about_file(self, caller: Caller, query: str, root: str, path: str) -> list[str]:
+        """Return the whole ids of the commits to a file, of the projects in the folder `root`, that are about a query, best first."""
         from minutebook.features.why.following import Histories
 
         views = []
@@ -36,12 +36,12 @@ class CommitSearch:
             projects = view.narrowed(path=root).find(Project)
             self._app.get(Histories).catch_up_all(projects, caller.call.patience)
             for project in projects:
-                its = view.narrowed(project=project.id)
-                touched = its.values(ProjectCommit, ("id", "files"))
+                commits = view.narrowed(project=project.id)
+                touched = commits.values(ProjectCommit, ("id", "files"))
                 ids = frozenset(
                     id for id, files in touched if any(is_like(path, each) for each in files)
                 )
-                views.append(its.where(ids=ids))
+                views.append(commits.where(ids=ids))
         found = self.best(caller, views, query, COMPARED)
         return [each.record.sha for each in found if isinstance(each.record, ProjectCommit)]
 
@@ -58,7 +58,7 @@ class CommitSearch:
             own.keep(own.best(COMPARED))
             self._signals.complete(ProjectCommit, view, asked, own)
             if own.vector is not None:
-                # What has no vector yet may be about anything that shares a word with it.
+                # Without a vector, a commit that shares a word with the question may be about anything.
                 own.keep(own.vector)
             found.add(own)
         judged = found.judged(query, self._signals.count(ProjectCommit, views))

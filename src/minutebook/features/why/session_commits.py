@@ -28,9 +28,9 @@ _TITLE = 100
 
 
 def _run(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
-    """Tell of the commit that was named, or of those of a session; tell whether either was asked for."""
+    """Print the session of a commit, or the commits of a session; return whether an option asks for either."""
     if typed["commit"] is not None:
-        _tell_session(options, typed)
+        _print_session(options, typed)
     elif typed["commits"]:
         _list_commits(options, typed)
     else:
@@ -38,8 +38,8 @@ def _run(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     return True
 
 
-def _tell_session(options: dict[str, str], typed: Mapping[str, Any]) -> None:
-    """Tell in which session a commit was written."""
+def _print_session(options: dict[str, str], typed: Mapping[str, Any]) -> None:
+    """Print the session in which a commit was written."""
     from minutebook.features.citations.trees import commit_named, open_repository, reading_git
 
     repository = open_repository(Path(), "--commit")
@@ -97,17 +97,15 @@ def _between(
     repository: "pygit2.Repository", first: datetime, last: datetime
 ) -> Iterator["pygit2.Commit"]:
     """Yield the commits of all branches between two instants, newest first, without merges."""
-    import pygit2
+    from minutebook.features.why.commits import reachable, tips_of
 
-    walk = repository.walk(repository.head.target, pygit2.enums.SortMode.TIME)
-    for name in repository.branches.local:
-        walk.push(repository.branches[name].peel(pygit2.Commit).id)
-    since = takewhile(lambda each: instant_of(each) >= first, walk)
-    return (each for each in since if instant_of(each) <= last and len(each.parents) < 2)
+    commits = reachable(repository, tips_of(repository), None)
+    since = takewhile(lambda each: instant_of(each) >= first, commits)
+    return (each for each in since if instant_of(each) <= last)
 
 
 def _written(repository: "pygit2.Repository", commit: "pygit2.Commit") -> WrittenCode:
-    """Return a commit with the names of files that it changed."""
+    """Return the code that a commit wrote, with the names of the files that it changed."""
     from minutebook.features.citations.trees import MOST_SEARCHED
     from minutebook.features.why.commits import diff_of, written_code
 

@@ -1,4 +1,4 @@
-"""The requests of sessions before commits."""
+"""The requests in sessions that led to commits."""
 
 import re
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import pygit2
 
 CITING, NAMING, AT_ONCE = timedelta(days=14), timedelta(hours=8), timedelta(minutes=20)
-"""How long before a commit a turn that cites its code may have asked for it, one that names it in passing, and one that does neither."""
+"""The longest time before a commit at which a turn may have asked for it: if it cites its code, only names it, or does neither."""
 
 _START, _MOST_SECONDS = datetime(1970, 1, 1, tzinfo=UTC), 250_000_000_000
 
 SLACK = timedelta(minutes=1)
-"""How long after a commit, by its clock, a turn may still have asked for it."""
+"""A turn up to this long after a commit may have asked for it, as their clocks may differ."""
 
 
 _RESULTS = re.compile(r"^→ .*?(?=^\[[\w.-]+\] |\Z)", re.MULTILINE | re.DOTALL)
@@ -28,15 +28,15 @@ _COMMITTING = re.compile(
     r"^\[[\w.-]+\] .*\bgit\b.*\b(?:commit|cherry-pick|revert|merge|am)\b", re.MULTILINE
 )
 _NO_WORD = re.compile(r"\W+")
-_TELLING_LINE = 6
-"""Letters and digits that a line has at least for it to be told from others."""
+_LEAST_LETTERS = 6
+"""A line with fewer letters and digits may be any line."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenCode:
-    """A commit as turns tell of it: its id and instant, names of its files and definitions.
+    """The code that a commit wrote: the names of its files and definitions, and the lines that it `added`.
 
-    `added` are lines of code, if the person of this machine is its author; of others there are none.
+    `is_own`: the person of this machine is its author; of other commits there are no lines.
     """
 
     sha: str
@@ -48,7 +48,7 @@ class WrittenCode:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A turn of a session before a commit, and its prompt; `is_certain` if the turn's own tools wrote the commit or its lines."""
+    """The turn of a session that asked for a commit, with its prompt; `is_certain` if its own tools wrote the commit or its lines."""
 
     session: str
     turn: str
@@ -60,42 +60,47 @@ class Request:
 def requests_of(
     records: Records, caller: Caller, written: Sequence[WrittenCode]
 ) -> list[Request | None]:
-    """Return for each commit, the latest first, the request that led to it, or perhaps did.
+    """Return for each commit, the latest first, the request that led to it, None if it is unknown.
 
-    It is the turn that wrote it. Else it is a guess: the last turn that names its code, else the last just before a commit of
-    this machine's person, else the last since the commit before that cites its code.
+    It is the turn that wrote the commit. Else it is a guess: the last turn that names its code, else the last turn just
+    before it if it is this person's, else the last turn since the commit before that cites its code.
     """
     seen = records.seen_by(caller)
 
     def turns(since: datetime, until: datetime) -> list[Turn]:
         span = seen.where(since=since, until=until + SLACK)
-        return sorted((each for view in span for each in view.find(Turn)), key=_at)
+        found = (each for view in span for each in view.find(Turn))
+        return sorted(found, key=lambda each: each.at)
 
     found: list[Request | None] = []
     for number, commit in enumerate(written, 1):
-        lately = turns(commit.at - NAMING, commit.at)
-        if wrote := [each for each in lately if _wrote(each.thought, commit)]:
+        recent = turns(commit.at - NAMING, commit.at)
+        if wrote := [each for each in recent if _wrote(each.thought, commit)]:
             found.append(_request(wrote[-1], is_certain=True))
             continue
-        led = [each for each in lately if any(name in each.text for name in commit.names)]
-        if commit.is_own:
-            led = led or [each for each in lately if each.at >= commit.at - AT_ONCE]
-        if not led:
-            before = [older.at for older in written[number : number + 1]]
-            since = max([commit.at - CITING, *before])
-            led = [each for each in turns(since, commit.at) if _cites(each.text, commit.names)]
-        found.append(None if not led else _request(led[-1]))
+        likely = [each for each in recent if any(name in each.text for name in commit.names)]
+        if not likely and commit.is_own:
+            likely = [each for each in recent if each.at >= commit.at - AT_ONCE]
+        if not likely:
+            previous = [older.at for older in written[number : number + 1]]
+            since = max([commit.at - CITING, *previous])
+            likely = [each for each in turns(since, commit.at) if _cites(each.text, commit.names)]
+        found.append(_request(likely[-1]) if likely else None)
     return found
 
 
 def _wrote(thought: str, commit: WrittenCode) -> bool:
-    """Tell whether tools made a commit, which Git then named, or wrote half of the lines that the person of this machine committed."""
+    """Tell whether the tools of a turn made a commit, as Git's answer shows, or wrote half of the lines that it added.
+
+    `thought` is that of the turn: the uses of its tools and their results.
+    """
     made = rf"^(?:→ )?\[[^\]\n]+ {commit.sha[:7]}[0-9a-f]*\] "
     if _COMMITTING.search(thought) and re.search(made, thought, re.MULTILINE):
         return True
-    asked = _NO_WORD.sub("", _RESULTS.sub("", thought)) if commit.added else ""
-    lines = [said for each in commit.added if len(said := _NO_WORD.sub("", each)) >= _TELLING_LINE]
-    return bool(lines) and 2 * sum(each in asked for each in lines) >= len(lines)
+    written = _NO_WORD.sub("", _RESULTS.sub("", thought)) if commit.added else ""
+    letters = (_NO_WORD.sub("", each) for each in commit.added)
+    lines = [each for each in letters if len(each) >= _LEAST_LETTERS]
+    return bool(lines) and 2 * sum(each in written for each in lines) >= len(lines)
 
 
 def _cites(text: str, names: Sequence[str]) -> bool:
@@ -103,10 +108,6 @@ def _cites(text: str, names: Sequence[str]) -> bool:
         return False
     cited = (each.symbol[-1:] or (each.path or "").split("/")[-1:] for each in references_in(text))
     return any(name in names for each in cited for name in each)
-
-
-def _at(turn: Turn) -> datetime:
-    return turn.at
 
 
 def _request(turn: Turn, *, is_certain: bool = False) -> Request:

@@ -1,4 +1,4 @@
-"""The order in which reasons are told: by how much a message says, then the newest first."""
+"""The order of reasons: by how much a message says about why, then the newest first."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from minutebook.features.why.session_requests import Request, instant_of
 from minutebook.record.records import Kind
 
 LOOKED_AT = 30
-"""Commits among which those are chosen that tell a reason."""
+"""The most commits of a history that are read for reasons."""
 
 _SWEEPS = frozenset(Path(__file__).with_name("sweeps.txt").read_text(encoding="utf-8").splitlines())
 _REVERTED = re.compile(r"^This reverts commit .*", re.MULTILINE)
@@ -30,7 +30,7 @@ _BECAUSE = re.compile(
 
 
 class Rank(IntEnum):
-    """The places of reasons, the most telling first."""
+    """The ranks of reasons, the best first."""
 
     BINDING = 0
     """A decision or a rule that cites the lines."""
@@ -39,7 +39,7 @@ class Rank(IntEnum):
     RELATED = 2
     """A decision or a rule about their file, a commit that calls itself tidying but says more or was asked for."""
     PLAIN = 3
-    """A commit that says its change, no more."""
+    """A commit that only says what it changed."""
     FILE = 4
     """A memory about the file."""
     SWEEP = 5
@@ -48,7 +48,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A commit, its message as `text`, and the request before it, None where no session of then is kept."""
+    """A commit, its message as `text`, and the request that led to it, None if it is unknown."""
 
     kind: Kind
     id: str
@@ -60,13 +60,13 @@ class LineChange:
 
     @classmethod
     def from_commit(cls, commit: pygit2.Commit, request: Request | None) -> Self:
-        """Return a commit as Git has it, with the request before it."""
+        """Return the change of a commit in Git, with the request that led to it."""
         named, author = (str(commit.id), commit.short_id), commit.author.name
         return cls(Kind.COMMIT, *named, instant_of(commit), author, commit.message, request)
 
     @property
     def rank(self) -> Rank:
-        """The place by the commit's message and the request, if that is no guess."""
+        """The rank by the commit's message, and by the request if that is certain."""
         rank = rank_of(self.text)
         request = self.request
         if request is None or not request.is_certain or not _says_much(request.prompt):
@@ -78,7 +78,7 @@ Reason = CitingText | LineChange
 
 
 def in_order(ranked: Sequence[tuple[Rank, Reason]]) -> list[Reason]:
-    """Return reasons, the most telling first, of those that tell as much the newest first."""
+    """Return reasons by their ranks, those of one rank the newest first."""
     newest = sorted(ranked, key=lambda each: each[1].at, reverse=True)
     return [reason for _, reason in sorted(newest, key=lambda each: each[0])]
 
@@ -86,7 +86,7 @@ def in_order(ranked: Sequence[tuple[Rank, Reason]]) -> list[Reason]:
 def read_history(
     history: Iterable[pygit2.Commit], limit: int
 ) -> tuple[list[pygit2.Commit], Exception | None]:
-    """Return commits until enough of their messages say why, or there are too many, and the error that cut the history off."""
+    """Return commits of a history until `limit` of them say why, or LOOKED_AT were read; and the error that ended it, if any."""
     found, telling = list[pygit2.Commit](), 0
     try:
         for commit in islice(history, max(LOOKED_AT, limit)):
@@ -100,7 +100,7 @@ def read_history(
 
 
 def rank_of(message: str) -> Rank:
-    """Return the place of a commit by its message."""
+    """Return the rank of a commit by its message."""
     subject, _, rest = message.strip().partition("\n")
     for noise in (_REVERTED, _TRAILER, _BULLET):
         rest = noise.sub("", rest)

@@ -54,4 +54,4 @@ def test_an_erasure_whose_note_cannot_be_read_is_told(tmp_path: Path) -> None:
     for content in CONTENTS:
         (tmp_path / erasure_order.NAME).write_bytes(content)
         with pytest.raises(StoreError, match="erase again"):
-            erasure_order.Orders(tmp_path).read()
+            erasure_order.OrderFile(tmp_path).read()

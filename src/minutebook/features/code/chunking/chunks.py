@@ -1,26 +1,31 @@
 """Cut a text into chunks: by definition, then by size.
 
-Every line lies in exactly one chunk, chunks are in order, and their texts put together are the text.
-A definition that holds others (a class, a module, a section) becomes what it says itself and the
-chunks of what it holds; a function keeps the functions inside it unless it is too long.
+Every line lies in exactly one chunk, chunks are in order, and their texts together are the whole text.
+A definition that contains others (a class, a module, a section) becomes chunks of its own lines and the
+chunks of those others; a function keeps the functions inside it unless it is too long.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import ceil
 
 from minutebook.features.code.chunking.languages import Language
 from minutebook.features.code.chunking.outline import Definition, Outline, paragraphs
 
 MAX_CHARACTERS = 1500
 MAX_LINES = 60
-"""A chunk is no longer than this, or a single line: about what the built-in model reads at once."""
+"""A chunk is no longer than this, or a single line: the built-in model reads about that much at once."""
 
-_ENCLOSING = 8
+_MOST_NAMES = 8
+"""Names in the name of a chunk: its own, and the innermost that enclose it."""
+
 _SCRAP = 160
+"""Characters; so few after a definition are joined to it."""
+
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
-# What closes a definition: it says nothing by itself.
+# A line that only closes a definition.
 _CLOSING = re.compile(r"(?:[^\w#]|_|\b(?:end|fi|done|esac)\b|#\s*endif\b.*)*")
 
 
@@ -42,7 +47,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """A definition that has chunks of its own, from its leading lines on."""
+    """A definition that has chunks of its own; `first` is the first of the lines that lead to it.
+
+    `path` has the enclosing names and its own. If it is open, definitions inside it get chunks of their own.
+    """
 
     definition: Definition
     first: int
@@ -52,7 +60,7 @@ class _Owner:
 
 @dataclass(slots=True)
 class _ChunkRun:
-    """Lines in a row (the end excluded) that belong to one definition, or to none."""
+    """Lines from `start` to `end`, the end excluded, that belong to one definition, or to none."""
 
     start: int
     end: int
@@ -62,8 +70,8 @@ class _ChunkRun:
 def chunk(text: str, language: Language | None) -> list[Chunk]:
     """Cut a text into chunks of at most `MAX_CHARACTERS` and `MAX_LINES`, or of one line.
 
-    Lines end with LF, CRLF or CR. An empty text has none. Broken code is cut by what can be read of
-    it; what takes the parser more than `PARSE_SECONDS` is cut by paragraphs.
+    Lines end with LF, CRLF or CR. An empty text has no chunks. Broken code is cut by the definitions that can be
+    read; a text that takes the parser more than `PARSE_SECONDS` is cut by paragraphs.
     """
     lines = _LINES.findall(text)
     if not lines:
@@ -135,16 +143,16 @@ def _runs(outline: Outline, starts: Sequence[int], language: Language | None) ->
 
 
 def _owners(outline: Outline, starts: Sequence[int], smallest: int) -> Iterator[_Owner]:
-    """Choose the definitions that have chunks of their own, in order, outer before inner.
+    """Yield the definitions that have chunks of their own, in order, outer before inner.
 
-    A definition on a line that another has begun, or closed, is not torn from it.
+    A definition that begins on a line where another begins or ends has no chunk of its own.
     """
-    around: list[tuple[Definition, _Owner | None]] = []
+    enclosing: list[tuple[Definition, _Owner | None]] = []
     last_taken = -1
     for definition in outline.definitions:
-        while around and around[-1][0].end <= definition.start:
-            around.pop()
-        parent = around[-1][1] if around else None
+        while enclosing and enclosing[-1][0].end <= definition.start:
+            enclosing.pop()
+        parent = enclosing[-1][1] if enclosing else None
         owner = None
         first = definition.first
         while first - 1 in outline.leads and first - 1 > last_taken:
@@ -152,25 +160,25 @@ def _owners(outline: Outline, starts: Sequence[int], smallest: int) -> Iterator[
         if (
             first > last_taken
             and definition.last - definition.first + 1 >= smallest
-            and (not around or (parent and parent.is_open))
+            and (not enclosing or (parent and parent.is_open))
         ):
             path = (
                 *(parent.path if parent else ()),
                 *filter(None, [definition.within, definition.name]),
             )
             is_open = definition.type != "function" or _is_long(starts, first, definition.last + 1)
-            owner = _Owner(definition, first, path[-_ENCLOSING:], is_open)
+            owner = _Owner(definition, first, path[-_MOST_NAMES:], is_open)
             last_taken = definition.head if is_open else definition.last
             yield owner
-        around.append((definition, owner))
+        enclosing.append((definition, owner))
 
 
 def _join(
     lines: Sequence[str], starts: Sequence[int], runs: Sequence[_ChunkRun], leads: frozenset[int]
 ) -> list[_ChunkRun]:
-    """Join scraps to other runs: closing and trailing lines to the one before, opening ones to the next.
+    """Join closing and trailing lines to the run before them, remarks and bare headings to the run after them.
 
-    Lines that say what their definition is never go into another's chunk, but for a bare heading.
+    The head of a definition never goes into another's chunk, unless it is a bare heading.
     """
     joined: list[_ChunkRun] = []
     for run in runs:
@@ -178,9 +186,9 @@ def _join(
             joined[-1].end = run.start = _after_closings(run, lines, leads)
         if run.start == run.end:
             continue
-        if joined and _trails(joined[-1], run, lines, starts, leads):
+        if joined and _is_trailing(joined[-1], run, lines, starts, leads):
             joined[-1].end = run.end
-        elif joined and _opens(joined[-1], run, lines, starts, leads):
+        elif joined and _is_opening(joined[-1], run, lines, starts, leads):
             joined[-1].owner = run.owner
             joined[-1].end = run.end
         else:
@@ -189,13 +197,14 @@ def _join(
 
 
 def _after_closings(run: _ChunkRun, lines: Sequence[str], leads: frozenset[int]) -> int:
-    at = run.start
-    while at < run.end and at not in leads and _CLOSING.fullmatch(lines[at]):
-        at += 1
-    return at
+    """Return the first line of a run that does not only close something."""
+    line = run.start
+    while line < run.end and line not in leads and _CLOSING.fullmatch(lines[line]):
+        line += 1
+    return line
 
 
-def _trails(
+def _is_trailing(
     before: _ChunkRun,
     run: _ChunkRun,
     lines: Sequence[str],
@@ -212,14 +221,14 @@ def _trails(
     )
 
 
-def _opens(
+def _is_opening(
     before: _ChunkRun,
     run: _ChunkRun,
     lines: Sequence[str],
     starts: Sequence[int],
     leads: frozenset[int],
 ) -> bool:
-    """Tell whether the lines before a run are only remarks on it, or a heading that it is under."""
+    """Tell whether the run `before` holds only remarks on a run, or only the heading above it."""
     if run.owner is None or _is_long(starts, before.start, run.end):
         return False
     if not _is_head(before):
@@ -238,22 +247,22 @@ def _is_head(run: _ChunkRun) -> bool:
 
 
 def _is_preface(run: _ChunkRun, lines: Sequence[str], leads: frozenset[int]) -> bool:
-    return all(at in leads or not lines[at].strip() for at in range(run.start, run.end))
+    """Tell whether a run holds only remarks on the next definition, and blank lines."""
+    return all(line in leads or not lines[line].strip() for line in range(run.start, run.end))
 
 
 def _pieces(
     starts: Sequence[int], costs: Sequence[int], start: int, end: int
 ) -> Iterator[tuple[int, int]]:
-    """Cut a run into pieces of about equal size, each where a cut hurts least."""
+    """Yield first and last line (excluded) of pieces of about equal size, each cut where that costs least."""
     while _is_long(starts, start, end) and end - start > 1:
-        count = max(
-            -(-(end - start) // MAX_LINES), -(-(starts[end] - starts[start]) // MAX_CHARACTERS)
-        )
+        characters = starts[end] - starts[start]
+        count = max(ceil((end - start) / MAX_LINES), ceil(characters / MAX_CHARACTERS))
         furthest = _furthest(starts, start, end)
-        middle = starts[start] + (starts[end] - starts[start]) / count
-        least = (starts[start] + middle) / 2
-        window = [at for at in range(start + 1, furthest + 1) if starts[at] >= least] or [furthest]
-        cut = min(window, key=lambda at: (costs[at], abs(starts[at] - middle)))
+        ideal = starts[start] + characters / count
+        least = (starts[start] + ideal) / 2
+        window = [line for line in range(start + 1, furthest + 1) if starts[line] >= least]
+        cut = min(window or [furthest], key=lambda line: (costs[line], abs(starts[line] - ideal)))
         yield start, cut
         start = cut
     yield start, end
@@ -261,7 +270,8 @@ def _pieces(
 
 def _furthest(starts: Sequence[int], start: int, end: int) -> int:
     """Return the last line before which a piece from `start` may end."""
-    at = start + 1
-    while at < min(end - 1, start + MAX_LINES) and starts[at + 1] - starts[start] <= MAX_CHARACTERS:
-        at += 1
-    return at
+    last = min(end - 1, start + MAX_LINES)
+    line = start + 1
+    while line < last and starts[line + 1] - starts[start] <= MAX_CHARACTERS:
+        line += 1
+    return line

@@ -1,7 +1,7 @@
 """Find the files of a project that can be read, and read them.
 
-Text is UTF-8, UTF-16 where a byte order mark says so, and Latin-1 where it is neither and yet no
-binary; a byte order mark is no part of the text. Symbolic links are never followed.
+A text is read as UTF-8, as UTF-16 if it has a byte order mark, else as Latin-1, if it is no binary. A byte
+order mark is not part of the text. Symbolic links are never followed.
 """
 
 import hashlib
@@ -25,7 +25,10 @@ MAX_BYTES = 1 << 20
 
 _NO_STAMPS: Mapping[str, str] = MappingProxyType({})
 _HEAD = 8192
+"""Bytes of a file by which it is known to be binary or generated."""
+
 _FRESH_NS = 2_000_000_000
+"""Nanoseconds in which a second change of a file may get the same time as the first."""
 
 
 class Skip(StrEnum):
@@ -62,9 +65,9 @@ class Unreadable(MinutebookError):
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A text file: its path from the root with forward slashes, and how it was on the disk.
+    """A text file: its path below the root with forward slashes, and a stamp of its size and times.
 
-    While the stamp stays so do the bytes. It is empty where the last change is so fresh that another
+    If the stamp is the same, so are the bytes. It is empty if the last change is so fresh that another
     may get the same time.
     """
 
@@ -129,8 +132,8 @@ _CONTROLS = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 def check_root(path: str, allowed: Sequence[Path] = ()) -> Path:
     """Return the real folder at a path that may be read as a project; `~` is the user's home.
 
-    Where `allowed` names folders, the root must be one of them or inside one. Raise `InvalidRoot` with
-    the path as given and the reason.
+    If `allowed` names folders, the root must be one of them or inside one. Raises InvalidRoot with the path as
+    given and the reason.
     """
     expanded = _expanded(path)
     if not expanded.is_absolute():
@@ -153,11 +156,10 @@ def check_root(path: str, allowed: Sequence[Path] = ()) -> Path:
 
 
 def check_root_below(path: str, allowed: Sequence[Path]) -> Path:
-    """Return the root of a project, as `check_root` does, telling nothing of other folders.
+    """Return the root of a project, as `check_root` does, without a hint whether folders elsewhere exist.
 
     Raises InvalidRoot if the path is not absolute or not inside an allowed folder, whether it
-    exists or not. So the path is judged by its name before the file system is asked, and judged
-    again once its links are resolved.
+    exists or not. So the path is judged before the file system is asked, and again once its links are resolved.
     """
     normal = Path(os.path.normpath(path)) if "\0" not in path else Path()
     if not normal.is_absolute():
@@ -195,17 +197,17 @@ def walk(
 ) -> Iterator[CodeFile]:
     """Yield the text files under a root that `check_root` returned, ordered by the parts of their paths.
 
-    Streams: only the folders from the root to the present one are held. What is left out is counted in
-    `skipped`; a folder that cannot be listed counts as unreadable and ends nothing. A file that
-    still has the stamp an earlier walk gave, in `stamps` by path, is not opened again.
+    Only the folders from the root to the current one are in memory. It counts in `skipped` the entries that it leaves
+    out; a folder that cannot be listed counts as unreadable. A file is not opened if it still has its
+    stamp of an earlier walk, which `stamps` has by path.
     """
     secrets = frozenset(str(folder) for folder in _secret_places() if folder.is_relative_to(root))
     top = str(root)
-    ways = [_entries(top, "", IgnoreRules.around(root), skipped)]
-    while ways:
-        entry = next(ways[-1], None)
+    open_folders = [_entries(top, "", IgnoreRules.around(root), skipped)]
+    while open_folders:
+        entry = next(open_folders[-1], None)
         if entry is None:
-            ways.pop()
+            open_folders.pop()
             continue
         path, is_folder, rules = entry
         real = os.path.join(top, path)  # noqa: PTH118, a path object costs as much as the file
@@ -217,13 +219,13 @@ def walk(
         elif real in secrets:
             skipped[Skip.SECRET] += 1
         else:
-            ways.append(_entries(real, path + "/", rules, skipped))
+            open_folders.append(_entries(real, path + "/", rules, skipped))
 
 
 def _entries(
     folder: str, prefix: str, rules: IgnoreRules, skipped: Counter[Skip]
 ) -> Iterator[tuple[str, bool, IgnoreRules]]:
-    """Yield the entries of a folder that no rule leaves out: path, is it a folder, the rules around it."""
+    """Yield path, whether it is a folder, and the rules of the folder for each entry that no rule leaves out."""
     try:
         with os.scandir(folder) as found:
             entries = sorted((entry.name, _kind(entry)) for entry in found)
@@ -297,7 +299,7 @@ def _stamp_now(real: str) -> str:
 
 
 def _stamp(status: os.stat_result) -> str:
-    # What the system notes of the last change cannot be set back, unlike the time that programs set.
+    # Programs can set the time of the last change back, but not that of the last change of the entry.
     changed = max(status.st_mtime_ns, status.st_ctime_ns)
     if time.time_ns() - changed < _FRESH_NS:
         return ""
@@ -350,7 +352,7 @@ def is_text(data: bytes) -> bool:
 
 
 def read_source(root: Path, path: str) -> FileContent:
-    """Read a file that `walk` gave. Raises Unreadable if it is missing, too large or binary now."""
+    """Read a file that `walk` yielded. Raises Unreadable if it is missing, too large or binary by now."""
     try:
         data, _ = read_regular(str(root / path), MAX_BYTES + 1)
     except OSError as error:

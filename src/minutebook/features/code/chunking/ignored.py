@@ -1,8 +1,8 @@
 """The files that `.gitignore`, `.git/info/exclude` and `.memoryignore` leave out.
 
-The library turns a pattern into a regular expression; which pattern decides is told here, going down
-from the root as Git does: a folder left out is never looked into, so a pattern is asked about an
-entry itself and not about what may be inside it.
+The library turns a pattern into a regular expression; this module decides which pattern applies, going down
+from the root as Git does. A folder that is left out is never entered, so a pattern is matched against an
+entry itself, not against the entries inside it.
 """
 
 import re
@@ -16,7 +16,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 _GIT = ".gitignore"
 _OURS = ".memoryignore"
 _MAX_FILE = 1 << 18
-# The time that a match can take grows with the power of the stars in one part, and of `**` in all.
+# The time of a match grows exponentially with the stars in one part of a path, and with `**` in all.
 _MAX_STARS = 3
 _STARS = re.compile(r"\*{3,}")
 # The library's expressions for these are made for the paths below a folder, not for the folder.
@@ -26,7 +26,7 @@ _INSIDE = re.compile(r"/\*\*(/?)$")
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one file, last first, and the length of the path to the folder they are for."""
+    """The patterns of one file, last first, each with whether it leaves a match out; `depth` is where paths in its folder begin."""
 
     depth: int
     patterns: tuple[tuple[re.Pattern[str], bool], ...]
@@ -34,10 +34,10 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The rules that hold in a folder, nearest first.
+    """The rules for the entries of a folder, nearest first: `ours` of `.memoryignore`, `git` of Git's files.
 
-    The nearest file that has a matching pattern decides, and in it the last such pattern; where a
-    `.memoryignore` decides, no `.gitignore` is asked.
+    The nearest file with a matching pattern decides, and in it the last such pattern; every `.memoryignore` comes
+    before all of Git's files.
     """
 
     ours: tuple[_Rules, ...] = ()
@@ -46,21 +46,22 @@ class IgnoreRules:
     @classmethod
     def around(cls, root: Path) -> "IgnoreRules":
         """Return the rules of the folders above a root, up to the top of its Git work tree."""
-        top = next((at for at in (root, *root.parents) if (at / ".git").exists()), None)
+        folders = (root, *root.parents)
+        top = next((folder for folder in folders if (folder / ".git").exists()), None)
         if top is None:
             return cls()
         exclude = _read(f"{top}/.git/info/exclude", str(top))
         rules = cls(git=(exclude,) if exclude else ())
-        chain = [root, *(at for at in root.parents if at.is_relative_to(top))]
+        chain = [folder for folder in folders if folder.is_relative_to(top)]
         while len(chain) > 1:
             rules = rules.inside(str(chain.pop()), (_GIT, _OURS))
             if rules.is_ignored(str(chain[-1]), is_folder=True):
-                # A caller who names an ignored folder as a project means its contents.
+                # Somebody who indexes an ignored folder wants its contents.
                 return cls()
         return rules
 
     def inside(self, folder: str, names: Collection[str]) -> "IgnoreRules":
-        """Add the rules of a folder that holds these names."""
+        """Return the rules with those of a folder added; `names` are its entries."""
         ours = _read(f"{folder}/{_OURS}", folder) if _OURS in names else None
         git = _read(f"{folder}/{_GIT}", folder) if _GIT in names else None
         if not ours and not git:
@@ -70,7 +71,7 @@ class IgnoreRules:
         )
 
     def is_ignored(self, path: str, *, is_folder: bool) -> bool:
-        """Tell whether an entry is left out, given that the folders around it are not."""
+        """Tell whether an entry is left out, provided that the folders around it are not."""
         full = path + "/" if is_folder else path
         for rules in (*self.ours, *self.git):
             inside = full[rules.depth :]
@@ -94,7 +95,7 @@ def _read(path: str, folder: str) -> _Rules | None:
 
 
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """Compile a line; None for remarks and for invalid patterns, which Git passes over too."""
+    """Return a line's expression and whether it leaves a match out; None for remarks and invalid patterns, as Git skips these."""
     line = _STARS.sub("**", line.rstrip("\r"))
     stars = max(part.count("*") for part in line.split("/"))
     if max(stars, line.count("**")) > _MAX_STARS:

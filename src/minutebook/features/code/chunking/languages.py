@@ -1,4 +1,4 @@
-"""Know the language of a file, and the definitions in it; `languages.toml` lists them."""
+"""The languages of files, as `languages.toml` lists them, and how their definitions are found."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ from minutebook.features.code.chunking.outline import Outline, headings, keys
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The module and function that give a tree-sitter grammar, and the query of its definitions."""
+    """The module and function that return a tree-sitter grammar, and the query for definitions."""
 
     module: str
     query: str
@@ -20,10 +20,10 @@ class Grammar:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One row: how files of a language are known, and how they are cut.
+    """A language: how its files are recognised, and how they are cut.
 
-    `smallest` is the number of lines from which a definition stands alone. Without a grammar and
-    without an outline, files are cut by paragraphs.
+    A definition with fewer lines than `smallest` has no chunk of its own. Without a grammar and
+    an outline, files are cut by paragraphs.
     """
 
     name: str
@@ -75,7 +75,7 @@ _BY_ALIAS = {
 _SHEBANG = re.compile(
     r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z][\w-]*?)[\d.]*(?=\s|$)"
 )
-# A header is C unless it says otherwise: the grammar of C loses itself in the other two.
+# A header is C unless one of these matches: the grammar of C fails on the other two.
 _CPP_SIGN = re.compile(
     r"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)",
     re.MULTILINE,
@@ -87,9 +87,9 @@ _MATLAB_SIGN = re.compile(r"^\s*(?:%|function\b|classdef\b)", re.MULTILINE)
 
 
 def language_of(path: str, text: str = "") -> Language | None:
-    """Return the language of a file, None if unknown: by its name, else its suffix, else its first line.
+    """Return the language of a file by its name, else its suffix, else its first line; None if unknown.
 
-    The text decides what `.h` and `.m` are, which several languages share.
+    The text decides for `.h` and `.m`, which several languages share.
     """
     name = path.rsplit("/", 1)[-1]
     if name in _BY_FILE:
@@ -103,7 +103,7 @@ def language_of(path: str, text: str = "") -> Language | None:
 
 
 def _shared_suffix(suffix: str, text: str) -> str:
-    """Return the name of the language that a text speaks, empty if it is that of the suffix."""
+    """Return the language of a text with the suffix `.h` or `.m`; empty if it is the first one with that suffix."""
     is_cpp = suffix == ".h" and _CPP_SIGN.search(text)
     if suffix in {".h", ".m"} and _OBJECTIVE_C_SIGN.search(text):
         return "objectivecpp" if is_cpp else "objectivec"
@@ -113,6 +113,6 @@ def _shared_suffix(suffix: str, text: str) -> str:
 
 
 def language_named(name: str) -> Language | None:
-    """Return the language that people call by this name, in any case; None if unknown."""
+    """Return the language with this name or alias, in any case; None if unknown."""
     known = _BY_NAME.get(name.lower())
     return known or _BY_ALIAS.get(name.lower())

@@ -1,6 +1,6 @@
 """The definitions of a file line by line, and an outline where no grammar is needed.
 
-Markdown and YAML are read here by their lines: what is asked of them is little, and the scanners of
+Markdown and YAML are outlined by their lines: only headings and keys are needed, and the scanners of
 their grammars write past their buffer when blocks nest deeply.
 """
 
@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 NOWHERE = 1 << 20
 """The cost of a cut inside something that has no parts, a string for instance."""
@@ -17,8 +18,9 @@ NOWHERE = 1 << 20
 class Definition:
     """Something with a name, from line `first` to line `last` (from 0, both included).
 
-    `start` and `end` place it among the others (bytes, or lines): of two, one contains the other or
-    they do not overlap. `head` is the last line that says what it is.
+    `start` and `end` (bytes, or lines) order it among others: of two definitions, one contains the other or
+    they do not overlap. `head` is the last line of its head, before its body. `within` is a name that encloses
+    it though no definition does.
     """
 
     start: int
@@ -36,8 +38,8 @@ class Definition:
 class Outline:
     """The definitions of a file in order, outer before inner, and the lines that help to cut it.
 
-    `leads` are the lines that belong to the definition right below them. `costs()` gives for each line
-    how much a cut before it hurts, higher is worse; it is asked for only if something is too long.
+    `leads` are the lines, such as comments, that belong to the definition right below them. `costs()` returns for
+    each line the cost of a cut before it; it is called only if a chunk is too long.
     """
 
     definitions: Sequence[Definition]
@@ -46,12 +48,12 @@ class Outline:
 
 
 def paragraphs(lines: Sequence[str]) -> Outline:
-    """Outline a text of which nothing is known: cut it where a blank line ends."""
+    """Return the outline of a text of an unknown language, which is cut after blank lines."""
     return Outline((), frozenset(), lambda: paragraph_costs(lines))
 
 
 def paragraph_costs(lines: Sequence[str]) -> list[int]:
-    """Charge for cuts: nothing after a blank line, else more the deeper the line is indented."""
+    """Return the cost of a cut before each line: 0 after a blank line, else more the deeper the line is indented."""
     costs = [0] * len(lines)
     for number, line in enumerate(lines):
         after_blank = number == 0 or not lines[number - 1].strip()
@@ -80,9 +82,18 @@ _NO_PARAGRAPH = re.compile(r"\s*$| {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)]\s)")
 _MARKUP = re.compile(r"!?\[([^\]]{0,300})\]\([^)]{0,2000}\)|[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}")
 
 
+class _Heading(NamedTuple):
+    """A heading of Markdown: its first and last line (two if it is underlined), its level, and its text."""
+
+    first: int
+    last: int
+    level: int
+    text: str
+
+
 def headings(lines: Sequence[str]) -> Outline:
     """Outline Markdown: each heading opens a section that ends before the next of its level or higher."""
-    found: list[tuple[int, int, int, str]] = []
+    found: list[_Heading] = []
     costs = paragraph_costs(lines)
     fence = ""
     body = _after_front_matter(lines)
@@ -97,14 +108,15 @@ def headings(lines: Sequence[str]) -> Outline:
         elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
             fence = mark[1]
         elif heading := _HEADING.match(line):
-            found.append((number, number, len(heading[1]), heading[2] or ""))
+            found.append(_Heading(number, number, len(heading[1]), heading[2] or ""))
         elif (
-            (under := _UNDERLINE.match(line))
+            (underline := _UNDERLINE.match(line))
             and number > body
             and not _NO_PARAGRAPH.match(lines[number - 1])
-            and not (found and found[-1][1] == number - 1)
+            and not (found and found[-1].last == number - 1)
         ):
-            found.append((number - 1, number, 1 if under[1][0] == "=" else 2, lines[number - 1]))
+            level = 1 if underline[1][0] == "=" else 2
+            found.append(_Heading(number - 1, number, level, lines[number - 1]))
     return Outline(_sections(found, len(lines)), frozenset(), lambda: costs)
 
 
@@ -116,19 +128,20 @@ def _after_front_matter(lines: Sequence[str]) -> int:
     return 0
 
 
-def _sections(found: Sequence[tuple[int, int, int, str]], count: int) -> list[Definition]:
-    """Return the section of each heading (line, last line, level, text): a definition with all its lines."""
+def _sections(found: Sequence[_Heading], count: int) -> list[Definition]:
+    """Return the section of each heading, in a text of `count` lines, as a definition with all its lines."""
     ends: list[int] = []
-    open_until: list[tuple[int, int]] = []
-    for first, _, level, _ in reversed(found):
-        while open_until and open_until[-1][0] > level:
-            open_until.pop()
-        ends.append(open_until[-1][1] if open_until else count)
-        open_until.append((level, first))
-    return [
-        Definition(first, end, first, end - 1, head, "other", _MARKUP.sub(r"\1", text.strip()))
-        for (first, head, _, text), end in zip(found, reversed(ends), strict=True)
-    ]
+    later: list[_Heading] = []
+    for heading in reversed(found):
+        while later and later[-1].level > heading.level:
+            later.pop()
+        ends.append(later[-1].first if later else count)
+        later.append(heading)
+    sections = []
+    for (first, head, _, text), end in zip(found, reversed(ends), strict=True):
+        name = _MARKUP.sub(r"\1", text.strip())
+        sections.append(Definition(first, end, first, end - 1, head, "other", name))
+    return sections
 
 
 _KEY = re.compile(
@@ -138,7 +151,7 @@ _KEY = re.compile(
 
 
 def keys(lines: Sequence[str]) -> Outline:
-    """Outline YAML by the keys at the margin."""
+    """Outline YAML: each key at the margin is a definition."""
     starts: list[tuple[int, str]] = []
     leads: set[int] = set()
     for number, line in enumerate(lines):

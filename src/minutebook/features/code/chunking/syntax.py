@@ -12,18 +12,18 @@ from minutebook.features.code.chunking.languages import Grammar
 from minutebook.features.code.chunking.outline import NOWHERE, Definition, Outline
 
 PARSE_SECONDS = 1.0
-"""CPU seconds for one parse. Text takes 0.1 s a megabyte; only what is no text comes near this."""
+"""CPU seconds for one parse. Code takes 0.1 s for a megabyte; only files that are not code come near this."""
 
 MAX_SIGNATURE = 300
 """Characters of a signature; a longer one is cut."""
 
-# Scanners take a NUL for the end, and look up other letters in tables that are made for ASCII.
+# Scanners take a NUL for the end, and look up other bytes in tables that are made for ASCII.
 _PLAIN = bytes([ord(" "), *range(1, 128), *[ord("x")] * 128])
-# Time grows with the square of a line without meaning, and a line is never cut anyway.
+# Parsing takes time that grows with the square of a line that is not code, and a line is never cut anyway.
 _LONG_LINES = re.compile(rb"[^\n]{2000,}")
 _LONE_RETURNS = re.compile(rb"\r(?!\n)")
 _MODIFIERS = re.compile(rb"[\w\s@]*")
-# A second of work for the query, or 28,000 pieces in a row that make no sense.
+# A second of work for the query, or 28,000 tokens in a row that make no sense.
 _MAX_SQUARES = 800_000_000
 _SPACES = re.compile(r"\s+")
 _OPENING = re.compile(r"(?<![\s{\\=(])(?<!=>)(?:=>|[\s{\\=(])+$")
@@ -45,7 +45,7 @@ def _grammar(grammar: Grammar) -> tuple[tree_sitter.Language, tree_sitter.Query]
 
 
 def outline(lines: Sequence[str], grammar: Grammar) -> Outline:
-    """Outline the lines of a text by its grammar; raise `TooLong` if that takes too long."""
+    """Outline the lines of a text by its grammar. Raises TooLong if that takes too long."""
     # Lone surrogates have no UTF-8 form, and each line must keep its own row.
     source = _LONE_RETURNS.sub(b"\n", "".join(lines).encode("utf-8", "replace"))
     _, query = _grammar(grammar)
@@ -58,12 +58,12 @@ def outline(lines: Sequence[str], grammar: Grammar) -> Outline:
         if "lead" in captures:
             leads.update(_whole_rows(captures["lead"][0], rows))
         else:
-            node = _defined(captures)
+            node = captures[_kind_of(captures)][0]
             found.append((node.start_byte, -node.end_byte, pattern, captures))
     definitions = []
     seen: set[tuple[int, int]] = set()
     for start, end, _, captures in sorted(found, key=lambda match: match[:3]):
-        # A wrapper, such as a template, has the name of what it wraps.
+        # A wrapper, such as a template, and the definition in it have one name: the outer one is taken.
         places = {(start, -end), captures["name"][0].byte_range}
         if not places & seen and (definition := _definition(captures, source, rows)):
             definitions.append(definition)
@@ -72,7 +72,7 @@ def outline(lines: Sequence[str], grammar: Grammar) -> Outline:
 
 
 def parsed(source: bytes, grammar: Grammar) -> tree_sitter.Tree:
-    """Parse UTF-8 text; the tree's places are those of the text. Raises TooLong if it takes too long."""
+    """Parse UTF-8 text; the positions in the tree are those in the text. Raises TooLong if it takes too long."""
     language, _ = _grammar(grammar)
     return _parse(_LONG_LINES.sub(_blank, source.translate(_PLAIN)), language)
 
@@ -83,8 +83,8 @@ def _blank(line: re.Match[bytes]) -> bytes:
 
 def _parse(source: bytes, language: tree_sitter.Language) -> tree_sitter.Tree:
     deadline = time.thread_time() + PARSE_SECONDS
-    # The binding never lets go of what it was given to read. A released view holds next to nothing,
-    # and bytes of length one or none are there anyway; the end is what is read again and again.
+    # The binding never frees what `read` returns. A released view takes next to no memory, and Python
+    # keeps bytes of length one and none anyway, which are read again and again at the end.
     buffer = memoryview(source)
     views = [buffer]
 
@@ -108,7 +108,7 @@ def _parse(source: bytes, language: tree_sitter.Language) -> tree_sitter.Tree:
 
 
 def _check_errors(tree: tree_sitter.Tree) -> None:
-    """Raise `TooLong` where the query would: its time grows with the square of an error's children."""
+    """Raise TooLong if the query would take too long: its time grows with the square of an error's children."""
     cursor = tree.walk()
     squares = 0
     while True:
@@ -125,7 +125,7 @@ def _check_errors(tree: tree_sitter.Tree) -> None:
 
 
 def _whole_rows(node: tree_sitter.Node, rows: Sequence[bytes]) -> Sequence[int]:
-    """Return the rows that hold nothing but the node; none if it shares its first or last row."""
+    """Return the rows of a node; none if it shares its first or last row with other code."""
     first, left = node.start_point
     last, right = _end(node, rows)
     if rows[last][right:].strip():
@@ -143,12 +143,14 @@ def _end(node: tree_sitter.Node, rows: Sequence[bytes]) -> tuple[int, int]:
     return last, right
 
 
-def _defined(captures: Captures) -> tree_sitter.Node:
-    return next(nodes[0] for key, nodes in captures.items() if key not in {"name", "within"})
+def _kind_of(captures: Captures) -> str:
+    """Return the name of the capture that is the definition itself, which is its type."""
+    return next(key for key in captures if key not in {"name", "within"})
 
 
 def _definition(captures: Captures, source: bytes, rows: Sequence[bytes]) -> Definition | None:
-    kind = next(key for key in captures if key not in {"name", "within"})
+    """Return the definition of a match of the query; None if it has no name."""
+    kind = _kind_of(captures)
     node = captures[kind][0]
     names = sorted(captures["name"], key=lambda each: each.start_byte)
     name = "".join(_text(source[slice(*each.byte_range)]) for each in names)[:MAX_SIGNATURE]
@@ -175,14 +177,14 @@ def _definition(captures: Captures, source: bytes, rows: Sequence[bytes]) -> Def
 
 
 def _text(source: bytes) -> str:
-    # Slicing may end inside a character only where the text was cut for being long.
+    # Only the cut of a long text may fall inside a character.
     return _SPACES.sub(" ", source[: 4 * MAX_SIGNATURE].decode("utf-8", "ignore")).strip()[
         :MAX_SIGNATURE
     ]
 
 
 def _head_end(node: tree_sitter.Node | None) -> int:
-    """Find where the head ends: before the body of the node or of the one that it ends with, else 0."""
+    """Return the byte where a definition's head ends: before the body of the node or of its last child; 0 without a body."""
     for _ in range(4):
         if node is None:
             break
@@ -199,9 +201,9 @@ def _head_end(node: tree_sitter.Node | None) -> int:
 
 
 def _costs(tree: tree_sitter.Tree, rows: Sequence[bytes], count: int, leads: set[int]) -> list[int]:
-    """Charge for a cut before each line by the depth of the widest node that begins there.
+    """Return the cost of a cut before each line: twice the depth of the widest node that begins there.
 
-    Cutting a comment off from what it explains, or inside of something that has no parts, costs more.
+    A cut between a comment and its code, or inside something that has no parts, costs more.
     """
     costs = [NOWHERE] * count
     cursor = tree.walk()

@@ -1,4 +1,4 @@
-"""How far indices are, as it changes: sent to whoever looks at the projects (server-sent events)."""
+"""The progress of indices, sent as it changes to every browser that shows the projects (server-sent events)."""
 
 import time
 from collections.abc import AsyncIterator
@@ -17,13 +17,16 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import MinutebookError
 from minutebook.record.records import IndexState
 
-Eyes = tuple[str | None, frozenset[str] | None, str | None, PageLanguage]
-"""What is shown depends on: organization, repositories, user, and the language."""
+Audience = tuple[str | None, frozenset[str] | None, str | None, PageLanguage]
+"""Organization, repositories, user and language: viewers with the same ones are shown the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """The view at a time: `mark` differs once something has changed; none while an index is made."""
+    """The projects as markup at a time (seconds), with a digest `state` of it.
+
+    `mark` differs once something has changed in the store; while an index is being made it equals no other.
+    """
 
     at: float
     mark: object
@@ -32,20 +35,20 @@ class _Look:
 
 
 class LiveProjects:
-    """Tells viewers how far indices are: one look a second serves all that may see the same."""
+    """Sends the progress of indices to viewers; one reading of the store each second serves all with the same rights."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._lock = anyio.Lock()
-        self._looks: dict[Eyes, _Look] = {}
+        self._looks: dict[Audience, _Look] = {}
 
     async def begin(self, request: Request, caller: Caller) -> AsyncIterator[str]:
-        """Begin to send what differs from the state that the browser has."""
+        """Return the events for a browser, which names the state that it shows already."""
         state = request.headers.get("last-event-id") or request.query_params.get("state", "")
         return self.events(caller, state)
 
     async def events(self, caller: Caller, state: str) -> AsyncIterator[str]:
-        """Yield the projects as markup whenever they differ from `state`, and from then on.
+        """Yield the projects as markup whenever they differ from those sent last, at first from `state`.
 
         Ends when they cannot be read.
         """
@@ -66,9 +69,9 @@ class LiveProjects:
 
     async def _look(self, caller: Caller) -> _Look:
         language = spoken()
-        eyes = caller.organization, caller.repositories, caller.user, language
+        audience = caller.organization, caller.repositories, caller.user, language
         async with self._lock:
-            now, last = time.monotonic(), self._looks.get(eyes)
+            now, last = time.monotonic(), self._looks.get(audience)
             if last is not None and now - last.at < CHECK_EVERY / 2:
                 return last
 
@@ -83,6 +86,6 @@ class LiveProjects:
                 return _Look(now, object() if is_busy else mark, " ".join(markup.split()), state)
 
             look = await self._host.run_shared(caller, task)
-            self._looks = {key: e for key, e in self._looks.items() if now - e.at < BEAT}
-            self._looks[eyes] = look
+            recent = {key: each for key, each in self._looks.items() if now - each.at < BEAT}
+            self._looks = {**recent, audience: look}
             return look

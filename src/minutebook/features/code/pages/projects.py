@@ -22,10 +22,10 @@ LIMIT = 10
 """Hits that are shown."""
 
 AROUND = 60
-"""Lines before and after the one that is asked for, and as many more as complete their pieces."""
+"""Lines before and after the one that is asked for; more are shown to complete their chunks."""
 
 FIELDS = ("project", "language", "path")
-"""The filters, as the address names them."""
+"""The names of the filters in the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def show(visit: Visit) -> Page:
             path=query.fields.get("path"),
         )
         facts["hits"] = code_hits(found, query.text)
-    known = app.get(Projects).all(caller)
+    known = app.get(Projects).indexed(caller)
     facts["is_empty"] = not known
     if known and not query.text:
         facts["projects"], facts["state"] = projects_part(app.get(CodeReading).projects(caller))
@@ -105,7 +105,7 @@ def code_query(parameters: Mapping[str, str]) -> CodeQuery:
 
 
 def projects_part(projects: Sequence[ProjectSummary]) -> tuple[Markup, str]:
-    """Return the list of projects as markup, and a digest of it, which changes as it does."""
+    """Return the list of projects as markup, and a digest of the markup."""
     markup = environment().get_template("code/projects.html").render(projects=projects)
     return Markup(markup), sha256(markup.encode()).hexdigest()[:16]  # noqa: S704 - a template's
 

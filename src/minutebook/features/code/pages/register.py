@@ -39,7 +39,7 @@ def _search(visit: Visit, text: str, limit: int) -> Sequence[CodeHit]:
 
 def projects_of(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
     """Return the projects that the caller sees."""
-    found = app.get(Projects).all(caller)
+    found = app.get(Projects).indexed(caller)
     return {"projects": found} if found else None
 
 

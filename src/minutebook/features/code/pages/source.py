@@ -26,14 +26,14 @@ LONGEST_LINE = 1_000
 """Characters of a line that are shown."""
 
 Atom = tuple[HighlightedPart, str, bool]
-"""A stretch of source that is all of one part, and whether it is in a match."""
+"""The class and text of a stretch of source, and whether it is in a match."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class CodeHit:
-    """A piece of code that was found: where, some of its lines by number, and why, as of any hit."""
+    """A chunk that was found, with some of its lines by number, and the fields by which *Find* explains any hit."""
 
     chunk: CodeChunk
     lines: Sequence[tuple[int, Markup]]
@@ -87,7 +87,7 @@ def source_lines(text: str, language: str) -> list[Markup]:
 
 
 def _visible_lines(text: str) -> str:
-    """Return some source as it is shown: long lines cut, each but the last ended by a line feed."""
+    """Return source as it is shown: with line feeds between its lines, and long lines cut."""
     lines = _LINE_END.split(text)
     if not lines[-1]:
         lines.pop()
@@ -103,7 +103,7 @@ def _starts(whole: str) -> list[int]:
 def _coloured(
     whole: str, language: str, spans: Sequence[Span], begin: int, end: int
 ) -> list[Markup]:
-    """Return the lines of a source from one character to another as markup, `spans` of it as matches."""
+    """Return the lines of a source from character `begin` to `end` as markup, with its `spans` marked as matches."""
     inside = [(a - begin, b - begin) for a, b in spans if begin <= a and b <= end]
     lines: list[list[Atom]] = [[]]
     for part, text, is_match in _atoms(_highlighted(whole, language, begin, end), inside):
@@ -131,7 +131,7 @@ def _marked_up(line: Sequence[Atom]) -> Markup:
 
 
 def _atoms(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[Atom]:
-    """Cut pieces where spans begin and end; each says whether it is in one."""
+    """Cut pieces where spans begin and end."""
     edges = [edge for span in spans for edge in span]
     atoms, at, next_edge = [], 0, 0
     for part, piece in pieces:

@@ -66,7 +66,7 @@ class Authenticator:
         shown = shown.strip()
         is_fitting = 0 < len(shown) <= _LONGEST and shown.isascii()
         if scheme.lower() != _SCHEME or not is_fitting:
-            raise tokens.refused(
+            raise tokens.audited_refusal(
                 "Malformed", Reason("the header must be: Authorization: Bearer TOKEN")
             )
         if shown.startswith(PREFIX) or self.issuer is None:

@@ -1,7 +1,7 @@
-"""Until when a text holds by its own words: "until Friday", "next week", counted from when it was written.
+"""The end of a text's validity by its own words: "until Friday", "next week", counted from the day of writing.
 
-Only words that name a day, a week, a month or a date count, and only what lies ahead of the day of writing:
-"we used Jenkins until 2024" is history, "from next week on" begins, "every week until Friday" comes back.
+Only words that name a day, a week, a month or a date count, and only if that is after the day of writing.
+"We used Jenkins until 2024" is history, "from next week on" is a beginning, "every week until Friday" recurs.
 """
 
 import re
@@ -36,7 +36,7 @@ _DEADLINE = re.compile(
     r"(?!\s+(?:they|it|he|she|we|you|that|which|in which|when|of|in (?:dem|der)|die|das|in dem|en que|où)\b)",
     re.IGNORECASE,
 )
-_SPELL = re.compile(
+_PERIOD = re.compile(
     r"\b(?:(?P<next>next week|nächste woche|la semana que viene|la próxima semana|la semaine prochaine)"
     r"|(?P<this>this week|diese woche|esta semana|cette semaine)"
     r"|(?P<nextmonth>next month|nächsten monat|el mes que viene|el próximo mes|le mois prochain)"
@@ -53,14 +53,14 @@ _RECURS = re.compile(
     r"mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays)\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_TRUST_LONG = 600
-"""Characters of a text beyond which one sentence with a day does not tell how long the whole holds."""
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
+_LONGEST = 600
+"""Characters; in a longer text one sentence with a day does not say how long the whole holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The first day on which a text's statement is past, the words that tell it, how certain in [0, 1]."""
+    """The first day on which a text's statement is past, the words that say so, and the certainty in [0, 1]."""
 
     past_from: date
     words: str
@@ -68,43 +68,39 @@ class End:
 
 
 def end_of(text: str, written: date) -> End | None:
-    """Return when a text's statement is past by its own words; None if it names no such day.
+    """Return when a text's statement is past by its own words, the last day if it names several; None if it names none.
 
-    Of several days the last counts. `written` is the day on which the text was written.
+    `written` is the day on which the text was written.
     """
-    if len(text) > _TRUST_LONG:
+    if len(text) > _LONGEST:
         return None
-    found = []
-    sentences = [each for each in _CLAUSE.split(text) if each.strip()]
-    for sentence in sentences:
-        end = None if _RECURS.search(sentence) else _of_sentence(sentence, written)
-        if end is None:
-            continue
-        found.append(end)
+    sentences = [each for each in _SENTENCE_END.split(text) if each.strip()]
+    ends = (_end_of_sentence(each, written) for each in sentences if not _RECURS.search(each))
+    found = [each for each in ends if each is not None]
     if not found:
         return None
     last = max(found, key=lambda each: each.past_from)
-    # A text of several sentences may say more, which goes on to hold.
+    # Its other sentences may state something that still holds.
     certainty = last.certainty * (1.0 if len(found) == len(sentences) else 0.8)
     return End(last.past_from, last.words, certainty)
 
 
-def _of_sentence(sentence: str, written: date) -> End | None:
+def _end_of_sentence(sentence: str, written: date) -> End | None:
     deadline = _DEADLINE.search(sentence)
     if deadline is not None:
-        past = _past(deadline, written)
+        past = _day_after(deadline, written)
         if past is None or past <= written:
             return None
         is_limit = not deadline["lead"].lower().startswith("by")
         return End(past, deadline[0].strip(), 0.9 if is_limit else 0.85)
-    spell = _SPELL.search(sentence)
-    if spell is None or _BEGINS.search(sentence[: spell.start()]):
+    period = _PERIOD.search(sentence)
+    if period is None or _BEGINS.search(sentence[: period.start()]):
         return None
-    return End(_after_spell(spell, written), spell[0], 0.8)
+    return End(_day_after_period(period, written), period[0], 0.8)
 
 
-def _past(found: re.Match[str], written: date) -> date | None:
-    """Return the day after the one that is named; None if the words name none."""
+def _day_after(found: re.Match[str], written: date) -> date | None:
+    """Return the day after the day that a match of _DEADLINE names; None if there is no such day."""
     named = found.groupdict()
     match named:
         case {"iso": str(text)}:
@@ -135,7 +131,7 @@ def _past(found: re.Match[str], written: date) -> date | None:
             return None
 
 
-def _after_spell(found: re.Match[str], written: date) -> date:
+def _day_after_period(found: re.Match[str], written: date) -> date:
     match found.lastgroup:
         case "next":
             return _monday(written) + timedelta(days=14)
@@ -169,8 +165,10 @@ def _dated(day: str, month: str, year: str | None, written: date) -> date | None
 
 def _after_month(month: str, year: str | None, written: date) -> date:
     number = MONTHS[month.lower()]
-    of = int(year) if year else written.year + (number < written.month)
-    return _first_of_next(date(of, number, 1))
+    if year:
+        return _first_of_next(date(int(year), number, 1))
+    is_over = number < written.month
+    return _first_of_next(date(written.year + is_over, number, 1))
 
 
 def _first_of_next(day: date) -> date:

@@ -1,4 +1,4 @@
-"""Hold a joint wording of several memories against them: the facts it leaves out, those it adds."""
+"""Compare a memory that words several others together with these: the words that it leaves out, and those that it adds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ MERGES = "merges"
 """The field of a memory's metadata that names the memories it words together."""
 
 MOST_MERGED = 5
-"""How many memories one may word together."""
+"""The most memories that one may word together."""
 
 SHOWN_WORDS = 12
-"""How many of the words left out, and of those added, are told."""
+"""The most words left out, and the most added, that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
-    """How true a wording is to some texts, from 0 to 1, and the words it leaves out and adds, in order.
+    """The words of some texts that their joint wording leaves out, and those that it adds, in order.
 
-    `certainty` is the share of their telling words that it holds, times the share of its own that they hold.
+    `certainty`, in [0, 1], is the share of their content words that it has, times the share of its own that they have.
     """
 
     certainty: float
@@ -29,10 +29,10 @@ class Faithfulness:
 
 
 def merged_ids(metadata: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the ids of the memories that a memory with this metadata words together; none if it words none.
+    """Return the ids of the memories that a memory with this metadata words together, in the field MERGES.
 
-    They are a list, or one text with spaces or commas between, in either form of an id. Fewer than two, more than
-    MOST_MERGED, or anything else, is none.
+    The field is a list, or a text with spaces or commas between the ids. None are returned if there are fewer
+    than two or more than MOST_MERGED, or one is no id.
     """
     given = metadata.get(MERGES)
     names = given.replace(",", " ").split() if isinstance(given, str) else given
@@ -44,8 +44,8 @@ def merged_ids(metadata: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def faithfulness(wording: str, texts: Iterable[str]) -> Faithfulness:
-    """Hold a wording against the texts that it is to say together."""
-    its, theirs = _telling(wording), _telling("\n".join(texts))
+    """Compare a joint wording with the texts that it words."""
+    its, theirs = _content_words(wording), _content_words("\n".join(texts))
     left_out = [word for term, word in theirs.items() if term not in its]
     added = [word for term, word in its.items() if term not in theirs]
     kept = 1 - len(left_out) / len(theirs) if theirs else 1.0
@@ -53,8 +53,8 @@ def faithfulness(wording: str, texts: Iterable[str]) -> Faithfulness:
     return Faithfulness(kept * own, tuple(left_out), tuple(added))
 
 
-def _telling(text: str) -> dict[str, str]:
-    """Return the content words of a text, by their terms, in order."""
+def _content_words(text: str) -> dict[str, str]:
+    """Return the content words of a text, the first one of each term by that term, in order."""
     found: dict[str, str] = {}
     for word in words(text):
         terms = word_terms(word)

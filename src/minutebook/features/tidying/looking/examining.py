@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 
 from minutebook.app import App
 from minutebook.features.citations.cited import CitationVerdict
-from minutebook.features.citations.telling import shown
+from minutebook.features.citations.telling import printable
 from minutebook.features.tidying.findings import Subject, Suggestion, Topic, suggestion_id
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
@@ -29,24 +29,24 @@ from minutebook.text.revisions import DatedText
 from minutebook.text.words import MAX_QUERY, check_query, parse_query
 
 LOOKED_AT = 5
-"""Memories with the same words that are compared where there is no model."""
+"""Memories with the same words that are compared if there is no model."""
 
 LONGEST_WAIT = 30.0
-"""Seconds that are waited for the model, if nobody has loaded it yet."""
+"""Seconds to wait for the model, if it is not loaded yet."""
 
 
 class MemoryNeighbours:
-    """Finds the memories that one is compared with: by meaning or, without a model, by words."""
+    """Finds the memories with which one is compared: by meaning or, without a model, by words."""
 
     def __init__(self, app: App) -> None:
         self._store = app.infrastructure.store
         self._similar, self._embedding, self._clock = app.similar, app.embedding, app.clock
 
     def near(self, memory: Memory) -> list[Memory]:
-        """Return the memories that hold now and are like one, whoever asks."""
+        """Return the memories that hold now and are similar to one, whether or not the caller may see them."""
         view = everything_in(self._store, memory.organization).where(valid_at=self._clock())
         if self._similar.can_tell and not self._embedding.is_off:
-            # What has no vectors yet is looked at when they come: they are a change, too.
+            # A memory without vectors is examined when it gets them, as that is a change, too.
             return self._similar.about_the_same(view, memory)
         query = memory.text[: MAX_QUERY // 2]
         try:
@@ -59,9 +59,9 @@ class MemoryNeighbours:
         return view.where(ids=ids).find(Memory) if ids else []
 
     def compare(self, older: Memory, newer: Memory) -> Comparison:
-        """Compare two memories of one organization: by the states of their words, which the model spells, or by words."""
+        """Compare two memories of one organization, by the model's states of their words if both have them, else by words."""
         states = self._similar.states_of((older, newer))
-        if len(states) == len((older, newer)) and not self._embedding.is_off:
+        if len(states) == 2 and not self._embedding.is_off:
             self._embedding.settle(LONGEST_WAIT)
         old, new = (
             DatedText(each.text, each.updated_at, states.get((each.organization, each.id)))
@@ -73,9 +73,9 @@ class MemoryNeighbours:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The finding on some records: the one that changes last, and facts in their words.
+    """A finding on some records; `subjects` has their kinds and ids, in the order of `Suggestion.subjects`.
 
-    `due` is from when on it is so; `facts` are shown to people and kept nowhere.
+    It holds from the instant `due`; `facts` are shown to people and never stored.
     """
 
     finding: Topic
@@ -87,7 +87,7 @@ class Examined:
 
 
 class Examining:
-    """Examines records for anyone: findings are shown only to callers that may see all of them."""
+    """Examines records, whoever may see them: findings are shown only to callers that may see all of theirs."""
 
     def __init__(self, app: App) -> None:
         from minutebook.features.citations.verdicts import Citations
@@ -98,7 +98,7 @@ class Examining:
         self._citations = app.get(Citations)
 
     def examine_again(self, suggestion: Suggestion) -> Examined | None:
-        """Look at the records of a suggestion again; None if there is nothing to suggest any more."""
+        """Return the finding on the records of a suggestion as they are now; None if it is not the same any more."""
         organization = suggestion.organization
         records = [
             self._store.get(CLASSES[kind], organization, id) for kind, id in suggestion.subjects
@@ -121,7 +121,7 @@ class Examining:
         return found
 
     def expired(self, memory: Memory) -> Examined | None:
-        """Return that a memory is past by its own words, also on a later day; None if it names no end."""
+        """Return the finding that a memory is past by its own words, now or from a later day; None if it names no end."""
         if not _may_change(memory) or memory.valid_until is not None:
             return None
         end = end_of(memory.text, self._written(memory).date())
@@ -135,9 +135,9 @@ class Examining:
         return Examined(Topic.EXPIRED, end.certainty, subjects, (memory,), due, facts)
 
     def pair(self, one: Memory, other: Memory) -> Examined | None:
-        """Compare two memories that are alike; None if both are to stay."""
+        """Return the finding that one of two similar memories should end; None if both should stay."""
         now = self._clock()
-        if _place(one) != _place(other) or not (_stands(one, now) and _stands(other, now)):
+        if _scope_of(one) != _scope_of(other) or not (_holds(one, now) and _holds(other, now)):
             return None
         newer, older = sorted((one, other), key=self._age, reverse=True)
         found = self._candidates.compare(older, newer)
@@ -158,15 +158,15 @@ class Examining:
         )
 
     def _is_pattern(self, older: Memory, newer: Memory, found: Comparison) -> bool:
-        """Tell whether a third memory says the same with another word in the place where these two differ.
+        """Tell whether a third memory differs from the newer one by another word in the same place.
 
-        That word is then what each of them is about, not a value that took the place of another.
+        Then that word is the subject of each memory, not a value that has replaced another.
         """
         if not found.is_exchangeable:
             return False
         now, known = self._clock(), {older.id, newer.id}
         for third in self._candidates.near(newer):
-            if third.id in known or _place(third) != _place(newer) or not _stands(third, now):
+            if third.id in known or _scope_of(third) != _scope_of(newer) or not _holds(third, now):
                 continue
             other = self._candidates.compare(third, newer)
             if other.is_exchangeable and other.new == found.new and other.old != found.old:
@@ -174,40 +174,39 @@ class Examining:
         return False
 
     def wording(self, memory: Memory) -> Examined | None:
-        """Tell which memories a memory words together and so takes the place of.
+        """Return the finding that a memory words others together and should replace them.
 
-        None if it words none, or if one of them was written anew since, since it does not say what that one says
-        now.
+        None if it words none, or if one of them was changed since.
         """
         now, organization = self._clock(), memory.organization
         named = [self._store.get(Memory, organization, id) for id in merged_ids(memory.metadata)]
-        there = [each for each in named if each is not None and each.id != memory.id]
-        is_whole = there and len(there) == len(named) and _stands(memory, now)
-        if not is_whole or any(_place(each) != _place(memory) for each in there):
+        found = [each for each in named if each is not None and each.id != memory.id]
+        is_whole = found and len(found) == len(named) and _holds(memory, now)
+        if not is_whole or any(_scope_of(each) != _scope_of(memory) for each in found):
             return None
-        goes = [each for each in there if _stands(each, now)]
+        goes = [each for each in found if _holds(each, now)]
         written = self._written(memory)
         if not goes or not all(_may_change(each) for each in goes):
             return None
         if any(self._written(each) > written for each in goes):
             return None
-        found = faithfulness(memory.text, [each.text for each in goes])
+        faithful = faithfulness(memory.text, [each.text for each in goes])
         return Examined(
             Topic.MERGE,
-            found.certainty,
+            faithful.certainty,
             tuple((Kind.MEMORY, each.id) for each in (memory, *goes)),
             (memory, *goes),
             facts={
-                "left_out": ", ".join(found.left_out[:SHOWN_WORDS]),
-                "added": ", ".join(found.added[:SHOWN_WORDS]),
+                "left_out": ", ".join(faithful.left_out[:SHOWN_WORDS]),
+                "added": ", ".join(faithful.added[:SHOWN_WORDS]),
             },
         )
 
     def citing(self, record: Memory | Decision | Summary) -> Examined | None:
-        """Tell of a record that cites code which has changed or is gone, as committed; None if it cites none."""
+        """Return the finding that a record cites code which has changed or is gone in a commit; None if it does not."""
         match record:
             case Memory():
-                holds = _may_change(record) and _stands(record, self._clock())
+                holds = _may_change(record) and _holds(record, self._clock())
             case Decision():
                 holds = record.status is DecisionStatus.ACTIVE
             case Summary():
@@ -217,7 +216,7 @@ class Examining:
             return None
         certainty = 0.7 if doubt.verdict is CitationVerdict.GONE else 0.4
         facts = {
-            "cited": shown(doubt.cited.written),
+            "cited": printable(doubt.cited.written),
             "verdict": str(doubt.verdict),
             "since": doubt.since,
         }
@@ -242,14 +241,14 @@ def suggestion_of(organization: str, examined: Examined, now: datetime) -> Sugge
     is_pair = finding in (Topic.DUPLICATE, Topic.CONTRADICTION)
     more = ""
     if finding is Topic.EXPIRED and examined.due is not None:
-        # A text that names another day asks another question.
+        # If the text names another day later, that is another suggestion.
         more = examined.due.isoformat()
     if finding is Topic.CITED:
-        # So does another change of the code.
+        # So is another change of the code.
         more = examined.facts["since"]
     subjects = examined.subjects
     if finding is Topic.MERGE:
-        # It stays one suggestion when one of the memories that are to go has gone already.
+        # It is the same suggestion if one of the memories to be replaced has gone already.
         subjects = subjects[:1]
     return Suggestion(
         organization=organization,
@@ -263,14 +262,14 @@ def suggestion_of(organization: str, examined: Examined, now: datetime) -> Sugge
 
 
 def _may_change(memory: Memory) -> bool:
-    """Tell whether a memory is one that may be changed at all, whoever asks."""
+    """Tell whether a memory may be changed at all, by any caller."""
     is_system = memory.organization == SYSTEM_ORGANIZATION
     return memory.deleted_at is None and memory.locked_by is None and not is_system
 
 
-def _stands(memory: Memory, now: datetime) -> bool:
+def _holds(memory: Memory, now: datetime) -> bool:
     return memory.deleted_at is None and holds_at(memory, now)
 
 
-def _place(memory: Memory) -> tuple[object, ...]:
+def _scope_of(memory: Memory) -> tuple[object, ...]:
     return memory.organization, memory.scope, memory.repository, memory.user

@@ -1,8 +1,8 @@
-"""Tell of two notes that are alike whether the newer says the same, says otherwise, or is about something else.
+"""Compare two similar notes: the newer one says the same, says otherwise, or is about something else.
 
-Both are read as wholes, since one may take the place of the other, and aligned as `revisions` aligns sentences. Two
-networks weigh the same signs, and those of the one place where notes of one pattern differ: whether both say the same,
-and whether one says otherwise.
+Both are compared as wholes, since one may replace the other, and aligned as `revisions` aligns sentences. Two networks
+judge the same signs, and those of the one place where notes of one pattern differ: one tells whether both say the
+same, the other whether the newer says otherwise.
 """
 
 import re
@@ -15,19 +15,19 @@ from minutebook.text.statements import Spell, whole_of
 from minutebook.text.words import languages_of
 
 LEAST_SAME, LEAST_OTHERWISE = 0.5, 0.7
-"""The chances from which on two whole texts say the same, or one says otherwise."""
+"""The least chances of the networks at which two texts say the same, or the newer says otherwise."""
 
 LONGEST_NOTE = 2_000
-"""Characters beyond which texts are not compared as wholes: what differs in them is seldom one value."""
+"""Characters; longer texts are not compared as wholes, as they seldom differ in one value."""
 
 _CERTAIN = 0.99
 
 _NAME = re.compile(r"\b(?=\w*[^\W\d_])(?=\w*\d)\w+")
-"""A word of letters and figures."""
+"""A word with both letters and digits."""
 
 
 class PairVerdict(StrEnum):
-    """The relation of a newer text to an older one that it is like."""
+    """The relation of a newer text to an older, similar one."""
 
     SAME = "same"
     OTHERWISE = "otherwise"
@@ -36,10 +36,10 @@ class PairVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A verdict, its chance in [0, 1], and the words that differ, each side's as they are written.
+    """A verdict with its chance in [0, 1], and the words that only the old text has, and only the new one, as written.
 
-    `is_older_fuller`: the older text holds all that the newer says, and more. `is_exchangeable`: they differ in one
-    name or word, which may be a value or, where more texts are made so, what each is about.
+    `is_older_fuller`: the older text has all words of the newer, and more. `is_exchangeable`: they differ in one
+    name or word, which may be a value or, if further texts follow the pattern, the subject of each.
     """
 
     verdict: PairVerdict
@@ -51,7 +51,7 @@ class Comparison:
 
 
 def compare(older: DatedText, newer: DatedText, spell: Spell | None = None) -> Comparison:
-    """Compare a newer text with an older one as wholes: whether one can take the place of the other."""
+    """Compare a newer text with an older one as wholes: whether one can replace the other."""
     if " ".join(older.text.split()).casefold() == " ".join(newer.text.split()).casefold():
         return Comparison(PairVerdict.SAME, _CERTAIN)
     if max(len(older.text), len(newer.text)) > LONGEST_NOTE:
@@ -83,7 +83,7 @@ def compare(older: DatedText, newer: DatedText, spell: Spell | None = None) -> C
 def _names_another(pair: Alignment) -> bool:
     """Tell whether two notes without states name different things, such as `k0` and `k3`, and differ elsewhere, too.
 
-    By words alone the network takes the second difference for a changed value of one thing.
+    Without states the network takes the other difference for a changed value of one thing.
     """
     if pair.has_states:
         return False
@@ -95,7 +95,7 @@ def _names_another(pair: Alignment) -> bool:
 
 
 def whole_alignment(older: DatedText, newer: DatedText, spell: Spell | None) -> Alignment | None:
-    """Align two texts as wholes; None if one has no word that tells something."""
+    """Align two texts as wholes; None if one has no content word."""
     languages = languages_of(f"{older.text}\n{newer.text}")
     old, new = (whole_of(each.text, languages, each.states, spell) for each in (older, newer))
     if not old.sentences or not new.sentences:

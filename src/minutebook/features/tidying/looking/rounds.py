@@ -16,7 +16,7 @@ from minutebook.features.tidying.looking.examining import (
     MemoryNeighbours,
     suggestion_of,
 )
-from minutebook.features.tidying.looking.state import FOLLOWER, interval, tended
+from minutebook.features.tidying.looking.state import FOLLOWER, interval, organizations_to_tidy
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.memory.jobs import Job
@@ -30,8 +30,8 @@ from minutebook.store.values import Change
 
 log = logging.getLogger(__name__)
 
-FINDERS = "4"
-"""Counts up when the finders find other things: everything is then looked at once more."""
+FINDERS_VERSION = "4"
+"""Must be raised when the finders change: then all records are examined once more."""
 
 BATCH = 200
 """Suggestions that are read at once."""
@@ -39,15 +39,15 @@ BATCH = 200
 RETRY = 3600.0
 """Seconds after a failed round before the next is tried."""
 
-ACTOR = "tidy rule"
-"""Why something was applied that nobody asked for, in the trail."""
+RULE_REASON = "tidy rule"
+"""The reason, in the trail, of a change that a rule applied."""
 
 
 @dataclass(slots=True)
 class Round:
-    """The results of a round: how many changes were examined, and by kind the new and the applied ones.
+    """The results of a round: how many changes were examined, how many suggestions of each finding are new, how many applied.
 
-    `is_elsewhere`: another process is at it, and nothing was done. `is_unfinished`: there is more to look at.
+    `is_elsewhere`: another process makes a round, and nothing was done. `is_unfinished`: more changes are left.
     """
 
     looked_at: int = 0
@@ -60,8 +60,8 @@ class Round:
 class Rounds:
     """Finds disorder, organization by organization, from where the last round stopped.
 
-    `rules` say what may be applied unasked, from which certainty on; `every` how often unasked,
-    None: never.
+    `every` is the time between rounds by schedule, None: there are none. The setting `tidy_rules` says
+    which suggestions are applied unasked.
     """
 
     def __init__(self, app: App) -> None:
@@ -78,13 +78,13 @@ class Rounds:
         self._rules = parse_rules(app.settings.of(TidyingSettings).tidy_rules)
 
     def run_if_due(self, caller: Caller) -> Round | None:
-        """Do as `run` does for the organizations that are due; None if none is. Raises the same."""
+        """Make a round over the organizations that are due; None if none is. Raises as `run`."""
         if self.every is None:
             return None
         before = (self._clock() - self.every).isoformat()
         due = frozenset(
             name
-            for name in tended(self._records, caller)
+            for name in organizations_to_tidy(self._records, caller)
             if str(noted_at_end(self._store, FOLLOWER, name).get("at", "")) <= before
         )
         return self.run(caller, among=due) if due else None
@@ -97,66 +97,67 @@ class Rounds:
         most: int | None = None,
         among: frozenset[str] | None = None,
     ) -> Round:
-        """Examine the changes and the findings that have come due; put suggestions into the inbox.
+        """Examine the changes and the suggestions that are due, put new ones into the inbox, and apply the rules.
 
-        Then apply what rules let be applied. A dry run counts what would be new, and writes nothing. `most`
-        is how many changes are looked at, about; `among` are the organizations, None: all of the caller's.
-        Raises Forbidden to viewers.
+        A dry run only counts the suggestions that would be new. It examines about `most` changes (None: all), of the
+        organizations `among` (None: all that the caller may see). Raises Forbidden to viewers.
         """
         policy.check_may_act(caller, "tidy")
         done = Round()
-        for name in tended(self._records, caller):
+        for name in organizations_to_tidy(self._records, caller):
             if among is not None and name not in among:
                 continue
-            self._go_through(caller, name, done, most, dry_run=dry_run)
+            self._examine_organization(caller, name, done, most, dry_run=dry_run)
         if self._rules and not dry_run:
             done.applied += self._inbox.apply_by_rules(_by_rule(caller), self._rules)
         return done
 
     def suggest(self, memory: Memory, others: Sequence[str]) -> None:
-        """Keep suggestions for the pairs of a memory with others of its organization, by id, of which one should end."""
+        """Suggest to end one memory of each pair of a memory and another, of those with the ids `others`, if one should."""
         near = (self._store.get(Memory, memory.organization, each) for each in others)
         pairs = (self._examining.pair(memory, each) for each in near if each is not None)
-        self._new(memory.organization, filter(None, pairs), None)
+        self._keep_new(memory.organization, filter(None, pairs), None)
 
-    def _go_through(
+    def _examine_organization(
         self, caller: Caller, organization: str, done: Round, most: int | None, *, dry_run: bool
     ) -> None:
+        """Make the round over one organization, and add its results to `done`."""
         seen = set[str]()
         before, found_before = done.looked_at, Counter(done.found)
 
-        def look(caller: Caller, organization: str, changes: Sequence[Change]) -> None:
-            found = self._of_changes(organization, changes)
-            done.found += self._new(organization, found, seen if dry_run else None)
+        def examine(caller: Caller, organization: str, changes: Sequence[Change]) -> None:
+            found = self._findings_in(organization, changes)
+            done.found += self._keep_new(organization, found, seen if dry_run else None)
             done.looked_at += len(changes)
 
-        def look_at_all() -> Mapping[str, object]:
+        def finish() -> Mapping[str, object]:
+            """Return the facts to be noted with the end of the round."""
             if not dry_run:
                 self._drop_stale(caller, organization)
-            done.found += self._what_is_due(organization, dry_run=dry_run)
-            cited = self._citing(caller, organization)
-            done.found += self._new(organization, cited, seen if dry_run else None)
+            done.found += self._open_due(organization, dry_run=dry_run)
+            cited = self._findings_on_citations(caller, organization)
+            done.found += self._keep_new(organization, cited, seen if dry_run else None)
             looked_at, found = done.looked_at - before, dict(done.found - found_before)
             return {"at": self._clock().isoformat(), "looked_at": looked_at, "found": found}
 
         try:
-            outcome = Follower(self._infrastructure, FOLLOWER, look, FINDERS).follow(
+            outcome = Follower(self._infrastructure, FOLLOWER, examine, FINDERS_VERSION).follow(
                 caller,
                 organization,
                 most=None if most is None else most - before,
                 keeps=not dry_run,
-                on_end=look_at_all,
+                on_end=finish,
             )
         except WorkSpent:
-            # What was looked at is kept, and the next call goes on behind it.
+            # The next call goes on after the changes that were examined.
             outcome = Followed.UNFINISHED
         done.is_elsewhere |= outcome is Followed.ELSEWHERE
         done.is_unfinished |= outcome is Followed.UNFINISHED
 
-    def _new(
+    def _keep_new(
         self, organization: str, found: Iterable[Examined], seen: set[str] | None
     ) -> Counter[Topic]:
-        """Keep the suggestions that are new, or note them as `seen` in a dry run; return how many open ones of each kind there are."""
+        """Keep the new suggestions, or in a dry run only add their ids to `seen`; return how many of each finding are open."""
         new: Sequence[Suggestion] = self._suggestions(organization, found)
         if seen is None:
             new = self._rows.add(organization, new)
@@ -167,7 +168,7 @@ class Rounds:
         return Counter(each.finding for each in new if each.state is State.OPEN)
 
     def _suggestions(self, organization: str, found: Iterable[Examined]) -> list[Suggestion]:
-        """Return findings as suggestions; those of a later day wait."""
+        """Return findings as suggestions; those that are due on a later day wait."""
         now = self._clock()
         made = [suggestion_of(organization, each, now) for each in found]
         return [
@@ -175,7 +176,7 @@ class Rounds:
             for each in made
         ]
 
-    def _of_changes(self, organization: str, changes: Iterable[Change]) -> Iterator[Examined]:
+    def _findings_in(self, organization: str, changes: Iterable[Change]) -> Iterator[Examined]:
         now = self._clock()
         for change in changes:
             if change.deleted or change.kind is not Kind.MEMORY:
@@ -183,28 +184,23 @@ class Rounds:
             memory = self._store.get(Memory, organization, change.id)
             if memory is None:
                 continue
-            if (expired := self._examining.expired(memory)) is not None:
-                yield expired
+            found = [self._examining.expired(memory)]
             if memory.deleted_at is None and holds_at(memory, now):
-                if (wording := self._examining.wording(memory)) is not None:
-                    yield wording
-                yield from self._pairs(memory)
+                found.append(self._examining.wording(memory))
+                near = self._candidates.near(memory)
+                found += [self._examining.pair(memory, other) for other in near]
+            yield from (each for each in found if each is not None)
 
-    def _pairs(self, memory: Memory) -> Iterator[Examined]:
-        for other in self._candidates.near(memory):
-            if (found := self._examining.pair(memory, other)) is not None:
-                yield found
-
-    def _what_is_due(self, organization: str, *, dry_run: bool) -> Counter[Topic]:
-        """Open the suggestions that have come due; return how many of each kind."""
+    def _open_due(self, organization: str, *, dry_run: bool) -> Counter[Topic]:
+        """Open the suggestions that have become due and still hold, remove the others; return how many of each finding."""
         rows, opened = self._rows, Counter[Topic]()
         while due := rows.due(organization, self._clock(), BATCH):
             for each in due:
-                is_so = self._examining.examine_again(each) is not None
-                opened[each.finding] += is_so
+                still_holds = self._examining.examine_again(each) is not None
+                opened[each.finding] += still_holds
                 if dry_run:
                     continue
-                if is_so:
+                if still_holds:
                     rows.put(replace(each, state=State.OPEN))
                 else:
                     rows.remove(organization, each.id)
@@ -212,34 +208,31 @@ class Rounds:
                 break
         return +opened
 
-    def _citing(self, caller: Caller, organization: str) -> Iterator[Examined]:
+    def _findings_on_citations(self, caller: Caller, organization: str) -> Iterator[Examined]:
         for kind, id in sorted(self._citations.doubtful(caller, organization)):
             record = self._store.get(CLASSES[kind], organization, id)
             if isinstance(record, CITING) and (found := self._examining.citing(record)):
                 yield found
 
     def _drop_stale(self, caller: Caller, organization: str) -> None:
-        """Remove open suggestions that hold no more; keep no images of records that are gone."""
+        """Remove open suggestions that hold no more; let settled ones be taken back no more if a record is gone."""
         for state in (State.OPEN, State.APPLIED, State.REFUSED):
-            last = 0
-            while batch := self._rows.find(organization, state, BATCH, last):
-                last = batch[-1].number
-                for each in batch:
-                    caller.call.progress(1.0, organization)
-                    if state is State.OPEN and self._examining.examine_again(each) is None:
-                        self._rows.remove(organization, each.id)
-                    elif each.entry is not None and not self._is_there(each):
-                        self._inbox.forget(each)
+            for each in self._rows.everything(organization, state):
+                caller.call.progress(1.0, organization)
+                if state is State.OPEN and self._examining.examine_again(each) is None:
+                    self._rows.remove(organization, each.id)
+                elif each.entry is not None and not self._has_all_records(each):
+                    self._inbox.forget(each)
 
-    def _is_there(self, suggestion: Suggestion) -> bool:
+    def _has_all_records(self, suggestion: Suggestion) -> bool:
         home = suggestion.organization
         found = (self._store.get(CLASSES[kind], home, id) for kind, id in suggestion.subjects)
         return all(each is not None for each in found)
 
 
 def _by_rule(caller: Caller) -> Caller:
-    """Return the caller for a rule's acts: where the owner's process runs, the person that set it."""
-    asks = with_call(without_folder_scope(caller), reason=ACTOR)
+    """Return the caller for a rule's acts: in the owner's own process the person, who set the rule."""
+    asks = with_call(without_folder_scope(caller), reason=RULE_REASON)
     is_owners = not caller.token and caller.role is Role.AGENT
     return replace(asks, role=Role.HUMAN) if is_owners else asks
 

@@ -1,7 +1,6 @@
 """The state of tidying: the last round, its findings, the open items, and the rounds overdue."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,21 +16,19 @@ from minutebook.record.instants import rfc3339
 from minutebook.record.reason import count_of
 from minutebook.record.records import CLASSES, SYSTEM_ORGANIZATION, Record
 
-BATCH = 200
-
 FOLLOWER = "tidy"
-"""The name of the follower, and of the lock of the process that goes through an organization."""
+"""The name of the follower, and of the lock of the process that examines an organization."""
 
 GRACE = timedelta(hours=2)
-"""How long after its time a round may begin, before it counts as one that did not run."""
+"""A round that begins later than this after its time counts as one that did not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class TidyState:
-    """How tidying is where a caller may read: the last round that came to its end, and when the next is due.
+    """The state of tidying in the organizations that a caller may see: the last round that was finished, and the next.
 
-    `last_at` is None if none did, `next_at` if there is no schedule. `looked_at` and `found` are of the last
-    round; `waiting` is what the caller may see that waits.
+    `last_at` is None if none was, `next_at` if there is no schedule. `looked_at` and `found` count the changes and
+    the new suggestions of the last round; `waiting` counts the open suggestions that the caller may see.
     """
 
     last_at: datetime | None
@@ -60,7 +57,8 @@ class TidyStatus:
     def state(self, caller: Caller) -> TidyState:
         """Return when the last round ended, its findings, the open items, and whether one should have run."""
         noted = [
-            noted_at_end(self._store, FOLLOWER, name) for name in tended(self._records, caller)
+            noted_at_end(self._store, FOLLOWER, name)
+            for name in organizations_to_tidy(self._records, caller)
         ]
         ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
         found = Counter[Topic]()
@@ -70,7 +68,7 @@ class TidyStatus:
             )
         next_at = None
         if self.every is not None:
-            # The organization that waited longest says when; one that was never looked at is due now.
+            # The organization that has waited longest counts; one that was never examined is due now.
             is_new = len(ended) < len(noted) or not ended
             next_at = self._clock() if is_new else min(ended) + self.every
         late = self._clock() - GRACE
@@ -83,8 +81,8 @@ class TidyStatus:
             next_at is not None and (not ended or next_at < late),
         )
 
-    def tell(self, caller: Caller) -> None:
-        """Note beside an answer how tidying is, where it was ever done or should have been."""
+    def note(self, caller: Caller) -> None:
+        """Add the state of tidying to the notes of a call, unless there was no round and is no schedule."""
         state = self.state(caller)
         if state.last_at is None and state.next_at is None:
             return
@@ -97,36 +95,28 @@ class TidyStatus:
         }
         late = "A round that `tidy_every` asks for did not run. " if state.is_overdue else ""
         wait = f"{count_of(waiting, 'suggestion')} of tidying for a person: see `minutebook tidy`."
-        said = f"{late}{wait if waiting else ''}".strip()
-        caller.call.notes["tidying"] = Note(facts, said)
+        sentence = f"{late}{wait if waiting else ''}".strip()
+        caller.call.notes["tidying"] = Note(facts, sentence)
 
     def _waiting(self, caller: Caller) -> Counter[Topic]:
         counts = Counter[Topic]()
         for view in self._records.seen_by(without_folder_scope(caller)):
             if view.organization != SYSTEM_ORGANIZATION:
-                for each in suggestions(self._rows, view.organization, State.OPEN):
+                for each in self._rows.everything(view.organization, State.OPEN):
                     if visible_records(self._records, view, each) is not None:
                         counts[each.finding] += 1
         return counts
 
 
 def note_status(app: App, caller: Caller) -> None:
-    """Note beside an answer how tidying is."""
-    app.get(TidyStatus).tell(caller)
+    """Add the state of tidying to the notes of a call."""
+    app.get(TidyStatus).note(caller)
 
 
-def tended(store: Records, caller: Caller) -> list[str]:
-    """Return the organizations with records that a caller may have examined, wherever they work."""
+def organizations_to_tidy(store: Records, caller: Caller) -> list[str]:
+    """Return the organizations whose records a caller may have examined, in whatever folder they work."""
     names = store.seen_by(without_folder_scope(caller)).organizations
     return [name for name in names if name != SYSTEM_ORGANIZATION]
-
-
-def suggestions(rows: TidyRows, organization: str, state: State) -> Iterator[Suggestion]:
-    """Yield the suggestions of an organization in a state by number, some at a time."""
-    last = 0
-    while batch := rows.find(organization, state, BATCH, last):
-        yield from batch
-        last = batch[-1].number
 
 
 def visible_records(
@@ -134,7 +124,7 @@ def visible_records(
 ) -> tuple[Record, ...] | None:
     """Return the records of a suggestion; None if the reader may not see one of them.
 
-    Of a settled one those that are still there.
+    Of an applied suggestion it returns those that still exist.
     """
     found = []
     everything = view.where(with_deleted=True)

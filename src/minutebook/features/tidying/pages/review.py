@@ -13,7 +13,7 @@ from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.wording import Trouble, trouble_of
 from minutebook.features.pages.views.find import offset
 from minutebook.features.pages.views.memories import with_reason
-from minutebook.features.tidying.findings import WAITING, Topic
+from minutebook.features.tidying.findings import OPEN_TOPICS, Topic
 from minutebook.features.tidying.looking.rounds import Rounds
 from minutebook.features.tidying.pages import suggestions
 from minutebook.features.tidying.review import MEMORIES, Item, Review
@@ -31,7 +31,7 @@ LISTED = 20
 """Memories and proposals on a page: a form has some 50 fields at most."""
 
 MOST_ENTRIES = 100
-"""Entries that an act on one of them has at most."""
+"""The most entries of the trail that an act on one of them has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ReviewOutcome:
     troubles: list[tuple[str, Trouble]] = field(default_factory=list)
 
     def attempt(self, visit: Visit, name: str, act: Callable[[], Done]) -> None:
-        """Do one act on a named item; note the act, or the trouble."""
+        """Do one act on the item with a name; note the act, or why it failed."""
         try:
             self.done.append(act())
         except MinutebookError as error:
@@ -67,7 +67,7 @@ def show(visit: Visit) -> Page:
 
 
 def do(visit: Visit) -> Page | Goto:
-    """Do an act on everything that was chosen. Raises InvalidInput if there is no such act."""
+    """Do an act on every chosen item. Raises InvalidInput if there is no such act."""
     _topics(visit.form)
     visit = with_reason(visit)
     act = visit.form.get("act", "")
@@ -75,18 +75,18 @@ def do(visit: Visit) -> Page | Goto:
         raise InvalidInput("act", must_be_one_of(ACTS, act))
     outcome = ReviewOutcome()
     ACTS[act](visit, outcome)
-    return _answered(visit, outcome, {})
+    return _after_acts(visit, outcome, {})
 
 
 def undo(visit: Visit) -> Page | Goto:
-    """Undo the last act, unless something else happened since."""
+    """Undo the last acts, unless something else was done since."""
     visit = with_reason(visit)
     outcome = ReviewOutcome()
     for each in _acts_in(visit.form):
-        outcome.attempt(visit, each.act, partial(_undone, visit, each))
+        outcome.attempt(visit, each.act, partial(_take_back, visit, each))
     count = len(outcome.done)
     outcome.done = []
-    return _answered(visit, outcome, {"undone": count or ""})
+    return _after_acts(visit, outcome, {"undone": count or ""})
 
 
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {
@@ -103,26 +103,26 @@ def address(topic: str = "", **parts: object) -> str:
 
 
 def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone: str = "") -> Page:
-    at, topics = offset(query), _topics(query)
-    page = visit.app.get(Review).page(visit.caller, LISTED, at, topics)
-    of = query.get("of", "")
-    # Active memories do not wait: they are counted only where they are shown.
-    known = [each for each in Topic if page.counts[each] or each in (of, Topic.ACTIVE)]
-    counts = {each: page.counts[each] for each in known if each in (*WAITING, *topics)}
-    waiting = sum(page.counts[each] for each in WAITING)
+    start, topics = offset(query), _topics(query)
+    page = visit.app.get(Review).page(visit.caller, LISTED, start, topics)
+    topic = query.get("of", "")
+    # Active memories do not wait: they are counted only if they are shown.
+    known = [each for each in Topic if page.counts[each] or each in (topic, Topic.ACTIVE)]
+    counts = {each: page.counts[each] for each in known if each in (*OPEN_TOPICS, *topics)}
+    waiting = sum(page.counts[each] for each in OPEN_TOPICS)
     chips: list[tuple[str, str, int | None]] = [("", _("All that waits"), waiting)]
     chips += [(str(each), str(suggestions.SHORT[each]), counts.get(each)) for each in known]
     facts: dict[str, Any] = {
-        "topic": of,
+        "topic": topic,
         "chips": chips,
         "address": address,
         "items": [shown(visit.caller, each) for each in page.items],
         "total": sum(page.counts[each] for each in topics),
         "may_settle": may_settle(visit.caller),
-        "offset": at,
+        "offset": start,
         "size": LISTED,
         "done": outcome.done,
-        "done_told": _done_told(outcome.done),
+        "done_told": _done_lines(outcome.done),
         "troubles": outcome.troubles,
         "undone": int(undone) if undone.isdecimal() and len(undone) < 4 else 0,
     }
@@ -130,8 +130,8 @@ def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone
     return Page("tidying/review.html", facts, status)
 
 
-def _answered(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) -> Page | Goto:
-    """Lead back to the list, or show it with the obstacles."""
+def _after_acts(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) -> Page | Goto:
+    """Lead back to the list, with the acts in its address; if one failed, show the list with the reasons."""
     if outcome.troubles:
         return _page(visit, visit.form, outcome, str(more.get("undone", "")))
     fields: dict[str, object] = dict(more)
@@ -150,8 +150,8 @@ def shown(caller: Caller, item: Item) -> dict[str, Any]:
     return {
         "name": item.name,
         "title": str(suggestions.TITLES[item.topic]),
-        "why": "" if item.waiting is None else suggestions.reason_of(item.waiting),
-        "certainty": None if item.waiting is None else item.waiting.suggestion.certainty,
+        "why": "" if item.suggestion is None else suggestions.reason_of(item.suggestion),
+        "certainty": None if item.suggestion is None else item.suggestion.suggestion.certainty,
         "records": suggestions.records_of(item),
         "difference": differences(memories[1].text, memories[0].text)
         if pair and len(memories) == 2
@@ -170,7 +170,7 @@ def shown(caller: Caller, item: Item) -> dict[str, Any]:
 
 
 def _warnings(memory: Memory) -> list[str]:
-    """Return the points that a person should look at before they confirm a memory."""
+    """Return the warnings that a person should see before they confirm a memory."""
     texts = (
         (_("reads as instructions"), marks_of(memory.text)),
         (_("holds a secret"), masked_fields(memory)[1]),
@@ -193,23 +193,23 @@ def _settle(
     of_suggestion: str,
     of_memory: str,
 ) -> None:
-    """Settle the chosen items, one by one."""
+    """Settle the chosen items, one by one; an outcome names the act `of_suggestion` or `of_memory`, after the item."""
     trail = visit.app.infrastructure.trail
 
     def settled(name: str) -> Done:
         item = visit.app.get(Review).named(visit.caller, name)
-        said = of_suggestion
-        if item.topic in MEMORIES and item.waiting is None:
-            said = of_memory
+        act_name = of_suggestion
+        if item.topic in MEMORIES and item.suggestion is None:
+            act_name = of_memory
         elif item.topic is Topic.PROPOSAL:
-            said = "decline"
+            act_name = "decline"
         organization = item.records[0].organization
         with trail.audited_batch([organization]):
             before = trail.head(organization)
             act(visit.caller, name)
             after = trail.head(organization)
         first, last = (0 if head is None else head.number for head in (before, after))
-        return Done(said, organization, first + 1, last)
+        return Done(act_name, organization, first + 1, last)
 
     for name in _picked(visit.form):
         outcome.attempt(visit, name, partial(settled, name))
@@ -224,10 +224,10 @@ ACTS: dict[str, Callable[[Visit, ReviewOutcome], None]] = {
     "refuse": _refuse,
     "look": _look,
 }
-"""What may be done to what was chosen, and the look for more."""
+"""The acts on chosen items, and the look for more items."""
 
 
-def _undone(visit: Visit, done: Done) -> Done:
+def _take_back(visit: Visit, done: Done) -> Done:
     """Take an act back. Raises Conflict if something else was done since, else as `Undo.read` does."""
     entries = range(done.first, min(done.last, done.first + MOST_ENTRIES) + 1)
     undo = visit.app.get(Undo)
@@ -236,7 +236,7 @@ def _undone(visit: Visit, done: Done) -> Done:
 
 
 def _acts_in(fields: Mapping[str, str]) -> list[Done]:
-    """Read the acts done from an address or a form."""
+    """Return the acts that were done, as an address or a form has them."""
     acts = []
     for number in range(LISTED):
         parts = fields.get(f"u{number}", "").split(" ", 3)
@@ -246,7 +246,7 @@ def _acts_in(fields: Mapping[str, str]) -> list[Done]:
     return acts
 
 
-def _done_told(done: list[Done]) -> list[str]:
+def _done_lines(done: list[Done]) -> list[str]:
     counts = {act: sum(each.act == act for each in done) for act in UNDOABLE}
     return [UNDOABLE[act](count) for act, count in counts.items() if count]
 
@@ -261,7 +261,7 @@ UNDOABLE = {
     ),
     "decline": later_number_of("{count} proposal declined.", "{count} proposals declined."),
 }
-"""What is said of each act that was done, for a count."""
+"""The text for a count of each act that was done."""
 
 
 def _picked(form: Mapping[str, str]) -> list[str]:
@@ -274,7 +274,7 @@ def _picked(form: Mapping[str, str]) -> list[str]:
 def _topics(fields: Mapping[str, str]) -> tuple[Topic, ...]:
     given = fields.get("of", "")
     if not given:
-        return WAITING
+        return OPEN_TOPICS
     try:
         return (Topic(given),)
     except ValueError:

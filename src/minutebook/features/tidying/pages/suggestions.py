@@ -6,54 +6,55 @@ from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.records import address_of, name_of
 from minutebook.features.tidying.findings import Topic
-from minutebook.features.tidying.inbox import Waiting
+from minutebook.features.tidying.inbox import ShownSuggestion
 from minutebook.features.tidying.review import Item
 from minutebook.record.records import Decision, Proposal, Record, Summary, TextRecord
 
 LOOKED_AT = 400
-"""Changes that are looked at while a person waits for the page."""
+"""Changes that are examined while a person waits for the page."""
 
 _TEXTS = texts_beside(__file__)
 
 TITLES: Mapping[Topic, Later] = {topic: _TEXTS["titles"][topic] for topic in Topic}
-"""Each topic, and what applying it does."""
+"""The text of each topic, with the effect of applying it."""
 
 SHORT: Mapping[Topic, Later] = {topic: _TEXTS["short"][topic] for topic in Topic}
 """The words on the filters."""
 
 
 def records_of(item: Item) -> list[tuple[bool, str, str]]:
-    """Return of each record of an item whether it goes, its address and its text."""
-    is_suggested = item.waiting is not None
+    """Return for each record of an item whether it ends if the suggestion is applied, its address and its text."""
+    is_suggested = item.suggestion is not None
     return [
         (is_suggested and place > 0, address_of(each), _text(each))
         for place, each in enumerate(item.records)
     ]
 
 
-def reason_of(waiting: Waiting) -> str:
-    """Return why something is suggested."""
-    examined = waiting.examined
+def reason_of(shown: ShownSuggestion) -> str:
+    """Return the reason of a suggestion, in a sentence."""
+    examined = shown.examined
     facts = {} if examined is None else examined.facts
-    match waiting.suggestion.finding:
+    match shown.suggestion.finding:
         case Topic.CONTRADICTION:
-            return _("“{old}” in the older, “{new}” in the newer.", **_both(facts))
+            values = {name: facts.get(name) or "…" for name in ("old", "new")}
+            return _("“{old}” in the older, “{new}” in the newer.", **values)
         case Topic.MERGE:
-            return _of_wording(facts)
+            return _wording_reason(facts)
         case Topic.EXPIRED:
-            said = {name: facts.get(name, "") for name in ("words", "past")}
-            return _("“{words}”, from when it was written: past since {past}.", **said)
+            values = {name: facts.get(name, "") for name in ("words", "past")}
+            return _("“{words}”, from when it was written: past since {past}.", **values)
         case Topic.CITED:
             became = _TEXTS["cited"].get(facts.get("verdict", ""))
-            said = {name: facts.get(name, "") for name in ("cited", "since")}
-            found = _("{cited}: {became} since {since}.", became=str(became or ""), **said)
-            return " ".join(filter(None, (found, _end_of(waiting.records[0]))))
+            values = {name: facts.get(name, "") for name in ("cited", "since")}
+            found = _("{cited}: {became} since {since}.", became=str(became or ""), **values)
+            return " ".join(filter(None, (found, _end_of(shown.records[0]))))
         case _:
             return ""
 
 
 def _end_of(record: Record) -> str:
-    """Say how a record that nobody changes ends."""
+    """Return how a record ends that cannot be changed; empty for others."""
     match record:
         case Decision():
             return _("Only a decision that takes its place ends it.")
@@ -63,7 +64,7 @@ def _end_of(record: Record) -> str:
             return ""
 
 
-def _of_wording(facts: Mapping[str, str]) -> str:
+def _wording_reason(facts: Mapping[str, str]) -> str:
     left_out, added = facts.get("left_out", ""), facts.get("added", "")
     match bool(left_out), bool(added):
         case True, True:
@@ -74,10 +75,6 @@ def _of_wording(facts: Mapping[str, str]) -> str:
             return _("It adds: {added}.", added=added)
         case _:
             return _("It leaves no word of theirs out, and adds none.")
-
-
-def _both(facts: Mapping[str, str]) -> dict[str, str]:
-    return {name: facts.get(name) or "…" for name in ("old", "new")}
 
 
 def _text(record: Record) -> str:
