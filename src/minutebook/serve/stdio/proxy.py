@@ -24,8 +24,7 @@ _ANSWER = b'{"jsonrpc":"2.0","id":'
 _RESUMED = "minutebook-resumed"
 """The beginning of the ids of the requests that the proxy itself sends to a new server.
 
-The client does not get the answers. The id of a subscription ends with its URI: when it is answered, the client is told to
-read the resource again, which was not watched meanwhile.
+The client does not get the answers; after that to a subscription, whose id ends with the URI, it is told to read the resource.
 """
 
 _CHUNK = 1 << 16
