@@ -125,6 +125,7 @@ class LastStates:
         self._states[key] = _Last(change.after, number)
 
     def _add_text(self, entry: Entry) -> None:
+        """Note the text that an entry changed; drop those that it may have changed without an entry for each."""
         kind, key = entry.subject_kind, (entry.subject_kind, entry.subject)
         if entry.act in _OF_MANY:
             # Only memories have an entry each.

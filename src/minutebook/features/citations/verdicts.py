@@ -184,6 +184,7 @@ class Citations:
         self.follow(caller)
 
     def _on_changes(self, caller: Caller, organization: str, changes: Sequence[Change]) -> None:
+        """Judge the records that were written; if a project changed, also those that cite a tree and were judged before."""
         view = self._records.seen_in(organization, without_folder_scope(caller))
         trees = known_trees(caller, view.find(Project)).of_projects
         kinds = {cls.kind for cls in CITING}

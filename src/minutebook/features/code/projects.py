@@ -188,6 +188,7 @@ class Projects:
             self._complete_embedded(sorted(self._indexing))
 
     def _complete_embedded(self, organizations: Collection[str]) -> None:
+        """Note the progress of some organizations' unfinished projects, and complete those that have all vectors."""
         unfinished = self._unfinished(organizations)
         self._indexing -= set(organizations) - {project.organization for project in unfinished}
         self._indexing |= {project.organization for project in unfinished}
@@ -312,6 +313,7 @@ class Projects:
         return removed
 
     def _begin(self, project: Project) -> Project:
+        """Store a project as one that is being indexed from the beginning, and return it."""
         begun = replace(
             project,
             state=IndexState.INDEXING,

@@ -93,6 +93,7 @@ class _QueryNames:
 
     @classmethod
     def from_query(cls, query: str) -> "_QueryNames":
+        """Return the names in a query (the whole if it is one, identifiers) and the kinds of files that it asks for."""
         text = query.strip().removesuffix("()")
         whole = _parts(text) if _NAME.fullmatch(text) else ()
         # A plain word is as likely prose as a name, unless it is the whole query.

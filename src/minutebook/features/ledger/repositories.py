@@ -200,7 +200,7 @@ class Ledgers:
         return changes
 
     def _apply_commits(self, organization: str, changes: "BranchChanges") -> None:
-        """Put the changes in Git into the tables and move the mark; call inside a transaction.
+        """Put the changes in Git into the tables, with the commit up to which they were read; call inside a transaction.
 
         Raises LedgerBroken if the ledger would not be sound.
         """
@@ -251,6 +251,7 @@ class Ledgers:
         return sorted({*seen, default_organization(caller)})
 
     def _sync_all(self, organizations: Iterable[str]) -> None:
+        """Synchronise the ledgers that are in use, and note for each whether it is broken."""
         for organization in organizations:
             if not self._is_used(organization):
                 continue

@@ -44,6 +44,7 @@ class AskedLines:
         return Rank.TELLING if is_exact else Rank.FILE
 
     def _is_cited_by(self, reference: Reference) -> bool:
+        """Tell whether a reference cites the lines: by their definition's name, by a word in them, or by file and lines."""
         path, lines = reference.path, reference.lines
         is_here = path is not None and f"/{self.lines.path}".endswith(f"/{path}")
         if reference.symbol:

@@ -93,6 +93,7 @@ def chunk(text: str, language: Language | None) -> list[Chunk]:
 
 
 def _outline(lines: Sequence[str], language: Language | None) -> Outline:
+    """Return the outline of a text by its language; by paragraphs if there is no other, or parsing takes too long."""
     if language and language.outline:
         return language.outline(lines)
     if language and language.grammar:

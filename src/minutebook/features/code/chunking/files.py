@@ -255,6 +255,7 @@ def _kind(entry: os.DirEntry[str]) -> int:
 
 
 def _skip_by_name(name: str, kind: int) -> Skip | None:
+    """Return the reason to skip an entry of a folder by its name and kind; None if there is none."""
     if name.startswith("."):
         return Skip.HIDDEN
     if kind == _LINK:
@@ -278,6 +279,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _source_file(real: str, path: str, skipped: Counter[Skip]) -> CodeFile | None:
+    """Return a file that can be indexed; of another None, which it counts in `skipped` by the reason."""
     try:
         head, status = read_regular(real, _HEAD)
     except OSError:

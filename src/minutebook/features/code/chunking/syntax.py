@@ -82,6 +82,7 @@ def _blank(line: re.Match[bytes]) -> bytes:
 
 
 def _parse(source: bytes, language: tree_sitter.Language) -> tree_sitter.Tree:
+    """Parse source code. Raises TooLong if that takes longer than PARSE_SECONDS."""
     deadline = time.thread_time() + PARSE_SECONDS
     # The binding never frees what `read` returns. A released view takes next to no memory, and Python
     # keeps bytes of length one and none anyway, which are read again and again at the end.

@@ -131,7 +131,10 @@ def _marked_up(line: Sequence[Atom]) -> Markup:
 
 
 def _atoms(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[Atom]:
-    """Cut pieces where spans begin and end."""
+    """Cut pieces where spans of the text begin and end; spans are in order and do not overlap.
+
+    Returns for each atom the part of its piece, its text, and whether it is in a span.
+    """
     edges = [edge for span in spans for edge in span]
     atoms, at, next_edge = [], 0, 0
     for part, piece in pieces:

@@ -137,6 +137,7 @@ class _Rollout:
             self._session.add_program_text(ref, injected)
 
     def _add_item(self, ref: MessageRef, item: Mapping[str, Any]) -> None:
+        """Add an item of the model's input or output to the conversation; other kinds of items are left out."""
         session = self._session
         kind = item.get("type")
         if kind == "message":

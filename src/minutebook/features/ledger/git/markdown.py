@@ -164,6 +164,7 @@ def _check_depth(head: str) -> None:
 
 
 def _parse_front_matter(head: str) -> dict[str, Any]:
+    """Return the fields of a front matter in YAML. Raises NotADecision if they are not those of a decision."""
     try:
         _check_depth(head)
         # A safe loader, chosen above.

@@ -407,6 +407,7 @@ def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
 
 
 def _message(act: LedgerAct, organization: str, written: Iterable[Decision]) -> str:
+    """Return the message of a commit: a line with the summary, then trailers for the act, its decisions and its origin."""
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.summary).split())
     if len(subject) > _SUBJECT:
         subject = f"{subject[: _SUBJECT - 1].rstrip()}…"

@@ -93,7 +93,7 @@ class LedgerFollower:
         return GitView(self._tables, repository, head, {each.id: each for each in read}, differs)
 
     def trusted(self, view: GitView, changes: "BranchChanges") -> list[Decision]:
-        """Return the decisions of trusted commits and those that they superseded, each as far as it is trusted."""
+        """Return the decisions of trusted commits and those that they superseded, in the states that these commits made."""
         new = {each.id for each in changes.decisions if self._is_newly_trusted(each, changes)}
         new = self._with_ancestors(view, new)
         known = {each.id for each in changes.decisions if not self._is_unknown(each)}

@@ -86,6 +86,7 @@ def end_of(text: str, written: date) -> End | None:
 
 
 def _end_of_sentence(sentence: str, written: date) -> End | None:
+    """Return when a sentence's statement is past by a deadline or a period in it; None if it names neither."""
     deadline = _DEADLINE.search(sentence)
     if deadline is not None:
         past = _day_after(deadline, written)
@@ -132,6 +133,7 @@ def _day_after(found: re.Match[str], written: date) -> date | None:
 
 
 def _day_after_period(found: re.Match[str], written: date) -> date:
+    """Return the first day after a period such as "next week", by the group that _PERIOD found, counted from `written`."""
     match found.lastgroup:
         case "next":
             return _monday(written) + timedelta(days=14)

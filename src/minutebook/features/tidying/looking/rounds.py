@@ -177,6 +177,7 @@ class Rounds:
         ]
 
     def _findings_in(self, organization: str, changes: Iterable[Change]) -> Iterator[Examined]:
+        """Yield the findings on the memories among some changes: expired, badly worded, a pair with a near memory."""
         now = self._clock()
         for change in changes:
             if change.deleted or change.kind is not Kind.MEMORY:

@@ -103,6 +103,7 @@ def address(topic: str = "", **parts: object) -> str:
 
 
 def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone: str = "") -> Page:
+    """Return the page of items for a query, with the outcome of the acts before."""
     start, topics = offset(query), _topics(query)
     page = visit.app.get(Review).page(visit.caller, LISTED, start, topics)
     topic = query.get("of", "")
@@ -236,12 +237,13 @@ def _take_back(visit: Visit, done: Done) -> Done:
 
 
 def _acts_in(fields: Mapping[str, str]) -> list[Done]:
-    """Return the acts that were done, as an address or a form has them."""
+    """Return the acts that the fields `u0`, `u1` and so on of an address or a form name: act, first and last entry, organization."""
     acts = []
     for number in range(LISTED):
         parts = fields.get(f"u{number}", "").split(" ", 3)
         if len(parts) == 4 and parts[0] in UNDOABLE and (parts[1] + parts[2]).isdecimal():
             act, first, last, organization = parts
+            # Anybody can write an address: a number of 18 digits still fits the database.
             acts.append(Done(act, organization, int(first[:18]), int(last[:18])))
     return acts
 
