@@ -289,6 +289,7 @@ def _public_key(key: str) -> str:
 
 
 def _parse_noted_end(text: str) -> tuple[int, str]:
+    """Return number and digest of an end as `audit verify` prints it. Raises InvalidInput if it is none."""
     match = re.fullmatch(r"([1-9]\d*):([0-9a-f]{64})", text.strip())
     if match is None:
         raise InvalidInput("--noted", "must be an end as `minutebook audit verify` prints it")

@@ -231,6 +231,7 @@ class Citations:
     def _judge_by_project(
         self, organization: str, trees: Mapping[str | None, str], citing: Iterable[CitingRecord]
     ) -> None:
+        """Judge records, each in the tree of its repository; those without a tree are left out."""
         by_tree = defaultdict[str, list[CitingRecord]](list)
         for each in citing:
             if (tree := trees.get(each.repository)) and each.may_cite:

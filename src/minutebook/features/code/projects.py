@@ -369,6 +369,7 @@ class Projects:
                 time.sleep(_LOOK_EVERY)
 
     def _unfinished(self, organizations: Collection[str]) -> list[Project]:
+        """Return the projects that are being indexed or wait for vectors."""
         found: list[Project] = []
         for organization in organizations:
             where = Filter(organization=organization, equal={"state": IndexState.INDEXING})
@@ -418,6 +419,7 @@ class Projects:
         return everything_in(self._store, project.organization).narrowed(project=project.id)
 
     def _remove_all(self, cls: type[Record], project: Project) -> int:
+        """Remove all records of a project of one class, a batch at a time; return how many."""
         records, removed = self._records_of(project), 0
         while batch := records.find(cls, limit=BATCH):
             with self._store.transaction(project.organization):

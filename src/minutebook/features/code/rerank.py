@@ -106,6 +106,7 @@ class _QueryNames:
         return cls(whole, identifiers, wanted)
 
     def weight(self, each: RankedChunk) -> float:
+        """Return the factor of a chunk's score by its name, type and path, in (0, 1]."""
         weight = 1.0 if each.type == "other" else DEFINES
         weight *= self.name_factor(_parts(each.name))
         if not _non_source_kinds(each.path) <= self.wanted:

@@ -195,6 +195,7 @@ class Erasing:
         return upkeep.rewrite_tables() if rewrites_tables else upkeep.scrub()
 
     def _remove_copies(self, caller: Caller, copies: Sequence[SideRow]) -> None:
+        """Remove the copies of words in the tables of features."""
         keys = {(each.table.name, each.key) for each in copies}
         for organization in sorted({each.organization for each in copies}):
             with self._store.transaction(organization):

@@ -232,6 +232,7 @@ def _join(contents: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _inflate(name: str, data: bytes) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the decompressed content of a Git object under a name; nothing of another file."""
     try:
         yield name, [zlib.decompress(data)]
     except zlib.error:

@@ -179,6 +179,7 @@ def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
 
 
 def _badly_ended(decision: Decision) -> Iterable[Violation]:
+    """Yield a violation if a decision is superseded by nothing, or has successors in another status."""
     is_superseded = decision.status is DecisionStatus.SUPERSEDED
     if is_superseded and not decision.superseded_by:
         yield Violation(Rule.ENDED, (decision.id,), "it is superseded, by nothing")

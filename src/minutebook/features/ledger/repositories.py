@@ -281,6 +281,7 @@ class Ledgers:
                 self._set_broken(organization, error)
 
     def _set_broken(self, organization: str, error: LedgerError) -> None:
+        """Note that a ledger is broken, and warn unless it was for the same reason before."""
         known = self._broken.get(organization)
         self._broken[organization] = error
         if known is None or known.reason != error.reason:

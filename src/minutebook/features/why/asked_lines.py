@@ -82,7 +82,10 @@ def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
 def _file_of(
     repository: pygit2.Repository, folder: Path, place: str
 ) -> tuple[str, pygit2.Oid, str]:
-    """Return the path and id of the file that an argument names, and its rest behind a colon: lines, a name or nothing."""
+    """Return the path and id of the file that an argument names, and its rest behind a colon: lines, a name or nothing.
+
+    Raises InvalidInput if the last commit has no such file.
+    """
     root = os.path.realpath(repository.workdir)
     tree = repository.head.peel(pygit2.Tree)
     # A path may have colons, too.

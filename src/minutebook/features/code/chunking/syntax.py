@@ -178,6 +178,7 @@ def _definition(captures: Captures, source: bytes, rows: Sequence[bytes]) -> Def
 
 
 def _text(source: bytes) -> str:
+    """Return source code on one line, cut to MAX_SIGNATURE characters."""
     # Only the cut of a long text may fall inside a character.
     return _SPACES.sub(" ", source[: 4 * MAX_SIGNATURE].decode("utf-8", "ignore")).strip()[
         :MAX_SIGNATURE

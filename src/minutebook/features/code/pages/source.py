@@ -121,6 +121,7 @@ def _highlighted(text: str, language: str, begin: int, end: int) -> tuple[Piece,
 
 
 def _marked_up(line: Sequence[Atom]) -> Markup:
+    """Return the markup of a line: highlighted parts in spans, matches in marks."""
     written = []
     for part, text, is_match in line:
         shown = str(escape(text))

@@ -174,6 +174,7 @@ def _typed(text: str) -> str:
 
 
 def _add_answer(session: Conversation, ref: MessageRef, blocks: list[dict[str, Any]]) -> None:
+    """Add the blocks of a message of the model to a conversation."""
     for block in blocks:
         match block.get("type"):
             case "thinking":

@@ -176,6 +176,7 @@ def _test_of_repeated(session: str, at: datetime | None, source: ImportSource) -
     until = at
 
     def is_written_at_once(at: datetime | None, _: object) -> bool:
+        """Tell whether a message came within _AT_ONCE of the one before, as those do that a program wrote in one go."""
         nonlocal until
         if at is None or until is None or at > until + _AT_ONCE:
             return False

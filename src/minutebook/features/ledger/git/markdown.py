@@ -137,6 +137,7 @@ def parse(organization: str, data: bytes) -> Decision:
 
 
 def _body(decision: Decision) -> str:
+    """Return the text of a decision's file below its front matter."""
     lines = [f"# {' '.join(decision.title.split())}", ""]
     lines += [_RATIONALE, "", _LIKE_HEADING.sub(r"\\", decision.rationale), ""]
     if decision.consequences:

@@ -416,6 +416,7 @@ class _Walk:
             self.show(parent)
 
     def _hide(self, id: pygit2.Oid) -> None:
+        """Leave out a commit, found before or not; the queue then comes to its parents."""
         if id in self._hidden:
             return
         self._hidden.add(id)

@@ -370,6 +370,7 @@ def _tip_after(failure: Exception, repository: pygit2.Repository, branch: str) -
 
 
 def _check_idle(repository: pygit2.Repository, path: Path) -> None:
+    """Raise LedgerError if a repository is in the middle of a merge, a rebase or the like."""
     state = RepositoryState(repository.state())
     if state is not RepositoryState.NONE:
         what = state.name.lower().replace("_", " ")

@@ -101,6 +101,7 @@ class LedgerFollower:
         return self._states(view, new, {*new, *known}, may_end)
 
     def _is_newly_trusted(self, decision: Decision, changes: "BranchChanges") -> bool:
+        """Tell whether a commit that is trusted added a decision that the tables do not know, and not in the future."""
         commit = changes.added_by.get(decision.id)
         if commit is None or not self._is_unknown(decision) or not self._trust.trusts(commit):
             return False
@@ -166,6 +167,7 @@ class LedgerFollower:
         return self._bringer(commit, decision)
 
     def _bringer(self, commit: "DecisionCommit", decision: Decision) -> Bringer:
+        """Return the actor and the note for the trail of a decision that a commit brought."""
         author = tidied(commit.author)
         note = (
             f"commit {commit.id[:SHOWN]} by {author}, in the name of {tidied(decision.author)} "

@@ -267,6 +267,7 @@ UNDOABLE = {
 
 
 def _picked(form: Mapping[str, str]) -> list[str]:
+    """Return the names of the items that were chosen in a form. Raises InvalidInput if there are none."""
     found = [form[f"pick{number}"] for number in range(LISTED) if f"pick{number}" in form]
     if not found:
         raise InvalidInput(_("the choice"), "must not be empty; choose one at least")
@@ -274,6 +275,7 @@ def _picked(form: Mapping[str, str]) -> list[str]:
 
 
 def _topics(fields: Mapping[str, str]) -> tuple[Topic, ...]:
+    """Return the topic that is asked for, else all open ones. Raises InvalidInput if there is no such topic."""
     given = fields.get("of", "")
     if not given:
         return OPEN_TOPICS

@@ -282,6 +282,7 @@ class Conversation:
         )
 
     def _begin(self, ref: MessageRef) -> _Turn:
+        """Begin a turn after the open one with a message, and return it."""
         self._turn = _Turn(ref, self._turn, self.version)
         self._turns.append(self._turn)
         self._path.append(self._turn)

@@ -167,6 +167,7 @@ class ImportSource:
         return content
 
     def _by_line(self, file: SourceFile) -> Iterator[tuple[int, Any]]:
+        """Yield the JSON values of each line with the line's number, in place of one that cannot be read an UnreadPart."""
         for each in self.lines(file):
             if isinstance(each, UnreadPart):
                 yield each.place.line, each
