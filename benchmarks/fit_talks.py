@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.fit_revisions import Lesson, Matrix, Way, fit, logistic, score
 from benchmarks.retractions import Labelled, earlier_sets, read
 from minutebook.features import summarizer
-from minutebook.features.summarizer.extractive import quotes_of, said_of
+from minutebook.features.summarizer.extractive import quotes_of, statements_in
 from minutebook.features.summarizer.talks import signs
 
 HELD_OUT = ("distinct", "independent")
@@ -52,7 +52,7 @@ def told(sessions: Sequence[Labelled]) -> list[Told]:
     """Read the sentences of sessions, with the signs of each."""
     found = []
     for number, session in enumerate(sessions):
-        said = said_of(quotes_of(session.turns, len(session.turns)))
+        said = statements_in(quotes_of(session.turns, len(session.turns)))
         times = TIMES if session.part in LIKE_REAL_ONES else 1.0
         for index, instances in signs(said, range(len(said))):
             if not instances:

@@ -13,16 +13,16 @@ from benchmarks import handovers
 from benchmarks.fit_revisions import Matrix, logistic
 from benchmarks.fit_talks import area
 from minutebook.features import summarizer
-from minutebook.features.summarizer.extractive import quotes_of, said_of
+from minutebook.features.summarizer.extractive import quotes_of, statements_in
 from minutebook.features.summarizer.talks import taken_back
-from minutebook.features.summarizer.worth import signs_of, weighed
+from minutebook.features.summarizer.worth import signs_of, term_weights
 
 NAMES = (
     "always", "by the user", "last turn", "late", "of few turns", "of a long text", "announces", "words", "telling",
     "says a fact", "open at the end", "unsettled before the end", "points back",
     "one of the proposed", "central", "new", "tentative", "guess", "of_all", "next rejects", "taken back",
 )  # fmt: skip
-"""The signs that are weighed: few, for the sessions are."""
+"""The signs that have weights: few, since the sessions are few."""
 
 RIDGE = 10.0
 TIMES = 4
@@ -32,8 +32,8 @@ TIMES = 4
 def lessons(session: handovers.Handover) -> tuple[Matrix, Matrix]:
     """Return the signs of the sentences of a session, and whether each is worth telling."""
     quotes = list(quotes_of(session.turns, len(session.turns)))
-    signs = signs_of(quotes, weighed([each.text for each in quotes]), len(session.turns))
-    chances = taken_back(said_of(quotes), range(len(quotes)))
+    signs = signs_of(quotes, term_weights([each.text for each in quotes]), len(session.turns))
+    chances = taken_back(statements_in(quotes), range(len(quotes)))
     rows, wanted = [], []
     for index, each in enumerate(quotes):
         text = handovers.plain(each.text)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import summarizing
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from minutebook.features.summarizer.extractive import Account, quotes_of, summarize
+from minutebook.features.summarizer.extractive import Selection, quotes_of, summarize
 from minutebook.record.records import Turn
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
@@ -99,9 +99,9 @@ def judged(session: Labelled) -> Judged:
     draft = summarize(lambda: session.turns, len(session.turns))
     text = f"{draft.title}\n{draft.summary}".lower()
     found = list(quotes_of(session.turns, len(session.turns)))
-    account = Account(found, len(session.turns))
+    selection = Selection(found, len(session.turns))
     left = {
-        i: found[i].text for i, chance in account.chances.items() if chance < account.most_doubt
+        i: found[i].text for i, chance in selection.chances.items() if chance < selection.most_doubt
     }
     remains = "\n".join(left.values()).lower()
     said = "\n".join(each.text for each in found).lower()

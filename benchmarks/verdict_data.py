@@ -360,7 +360,7 @@ class Stores:
         if self._mean_part is None:
             return vector
         asked = QueryEmbedding(made.vector, mean=made.mean_question, code=vector)
-        return asked.less_mean(self._mean_part).vector_of(CodeChunk)
+        return asked.without_mean(self._mean_part).vector_of(CodeChunk)
 
     def _words(self, query: TextQuery, drawn: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return BM25 and the part of the question held, shape (texts,) each."""

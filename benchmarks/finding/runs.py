@@ -141,7 +141,7 @@ def run(dataset: Dataset, settings: Settings, progress: Progress) -> Run:
     with closing(models.embedding), tempfile.TemporaryDirectory(prefix="minutebook-bench-") as top:
         # Nothing of an organization's, such as its repository of decisions.
         unset: dict[str, Any] = dict.fromkeys(
-            each.name for each in fields(settings) if each.metadata["of"] == "organization"
+            each.name for each in fields(settings) if each.metadata["owner"] == "organization"
         )
         own = replace(
             settings,

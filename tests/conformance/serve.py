@@ -9,7 +9,7 @@ from mcp.server.lowlevel import Server
 import minutebook.features.http.application as mounting
 from minutebook.config import load
 from minutebook.features.http.process import serve
-from minutebook.features.http.requests.hosts import address_given
+from minutebook.features.http.requests.hosts import parsed_address
 from minutebook.serve.protocol.server import build_server
 from tests.conformance.foreign import extend
 from tests.conformance.hidden import hidden
@@ -30,4 +30,4 @@ if __name__ == "__main__":
     home, address = sys.argv[1:]
     # All is as `minutebook serve --http` has it, but for what the suite wants beside a contract.
     with patch.object(mounting, "build_server", extended):
-        serve(load({"home": home}), {"conformance": hidden()}, address_given(address), announce)
+        serve(load({"home": home}), {"conformance": hidden()}, parsed_address(address), announce)

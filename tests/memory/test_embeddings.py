@@ -325,14 +325,14 @@ def test_what_is_near_every_question_is_less_near_without_their_mean() -> None:
     vector = (0.9 * usual + 0.44 * own).astype(np.float32)
     query = QueryEmbedding(vector / np.linalg.norm(vector), mean=0.9 * usual)
     assert query.vector @ usual > query.vector @ own
-    less = query.less_mean(0.5).vector_of(CodeChunk)
+    less = query.without_mean(0.5).vector_of(CodeChunk)
     assert np.linalg.norm(less) == pytest.approx(1)
     assert less @ usual < query.vector @ usual
     assert less @ own > query.vector @ own
-    assert query.less_mean(0.5).vector_of(Memory) is query.vector
+    assert query.without_mean(0.5).vector_of(Memory) is query.vector
     # A model whose mean is not known asks as it did.
     alone = QueryEmbedding(query.vector)
-    assert alone.less_mean(0.5) is alone
+    assert alone.without_mean(0.5) is alone
 
 
 def test_code_is_embedded_by_the_model_of_code_in_its_own_space(opener: Opener) -> None:

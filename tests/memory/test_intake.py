@@ -46,7 +46,7 @@ def test_the_outcome_follows_from_what_is_here_and_what_was_removed(
     def record(text: str | None) -> Record | None:
         return None if text is None else replace(memory, content=text)
 
-    verdict = verdict_on(record(draft), record(here), was_removed=removed, held=held)
+    verdict = verdict_on(record(draft), record(here), was_removed=removed, obstacle=held)
     assert verdict == Verdict(outcome, REASONS.get(outcome, ""))
 
 
@@ -62,8 +62,8 @@ def test_what_was_removed_by_its_name_is_told_with_its_parts_and_edges(world: Wo
 
     def told(record: Record) -> bool:
         here = world.store.get(type(record), "default", record.id)
-        assert not wanted.tell_of(record, here)
-        return removals.tell_of(record, here)
+        assert not wanted.has_removed_with(record, here)
+        return removals.has_removed_with(record, here)
 
     assert [told(each) for each in before] == [True, True, False]
     assert {each.memory: told(each) for each in parts} == {
@@ -75,7 +75,7 @@ def test_what_was_removed_by_its_name_is_told_with_its_parts_and_edges(world: Wo
     assert told(link)
     world.app.memories.restore(world.caller, forgotten)
     assert not told(before[0])
-    assert not removals.tell(Kind.MEMORY, "default", "never heard of", None)
+    assert not removals.has_removed(Kind.MEMORY, "default", "never heard of", None)
 
 
 def test_a_report_counts_a_batch_once_it_is_added(world: World) -> None:

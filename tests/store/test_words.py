@@ -127,7 +127,7 @@ def test_blocks_that_are_joined_and_cut_hold_what_they_held(
         return
     joined = merged([(layer.block, layer.dead) for layer in view.layers])
     parts = IndexView(layers=tuple(Layer(block) for block in cut(joined, largest)))
-    assert dict(words.sums_of(parts)) == dict(words.sums_of(view))
+    assert dict(words.term_checksums(parts)) == dict(words.term_checksums(view))
     before = words.match(view, ColumnConditions(), TERMS, 30)
     assert_ranked(words.match(parts, ColumnConditions(), TERMS, 30), before, 30)
 
@@ -218,7 +218,7 @@ def test_a_check_finds_an_index_that_is_wrong_and_a_rebuild_mends_it(tmp_path: P
     store.upkeep._keep_house()
     (index,) = store.upkeep.indices._open._indices.values()
     view = index.current()
-    index._view = IndexView(view.sequence, view.witness, (view.layers[0].without([b"00001"]),))
+    index._view = IndexView(view.sequence, view.witness, (view.layers[0].with_dead([b"00001"]),))
     assert store.upkeep.check() == ["the word index 1-memory-0 is wrong about 1 record"]
     store.upkeep.rebuild()
     assert store.upkeep.check() == []

@@ -14,11 +14,7 @@ from minutebook.adapters.extras import needing
 from minutebook.ask import Memory, Minutebook, MinutebookError, NotFound
 
 with needing("anthropic", "anthropic"):
-    from anthropic.lib.tools import (
-        BetaAbstractMemoryTool,
-        BetaAsyncAbstractMemoryTool,
-        ToolError,
-    )
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
     from anthropic.types.beta import (
         BetaMemoryTool20250818Command,
         BetaMemoryTool20250818CreateCommand,

@@ -29,11 +29,7 @@ MOST_MOVED = 10
 
 @operation("knowledge")
 def day(
-    app: "App",
-    caller: Caller,
-    since: datetime,
-    until: datetime,
-    folder: FolderScope | None = None,
+    app: "App", caller: Caller, since: datetime, until: datetime, folder: FolderScope | None = None
 ) -> list[DayPart]:
     """Return the report of the time from `since` on and before `until`, asked for in a folder."""
     return report(app, in_folder(caller, folder), DaySpan(since, until))

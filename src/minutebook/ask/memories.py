@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.ask.operation import ANY, MOST, check_filled, check_page, check_range, operation
-from minutebook.memory.access.provenance import Written, marks_in, written
+from minutebook.memory.access.provenance import Provenance, marks_in, provenance_of
 from minutebook.record import policy
 from minutebook.record.caller import Caller, FolderScope
 from minutebook.record.errors import Conflict, InvalidInput
@@ -187,9 +187,9 @@ class Hit:
         return self.record if isinstance(self.record, Memory) else None
 
     @property
-    def written(self) -> Written | None:
+    def written(self) -> Provenance | None:
         """The time, author and session of the record; None for code."""
-        return written(self.record)
+        return provenance_of(self.record)
 
     @property
     def reads_as_instructions(self) -> tuple[str, ...]:
@@ -352,11 +352,7 @@ def move_memories(
 
 @operation("knowledge", writes=True)
 def invalidate(
-    app: "App",
-    caller: Caller,
-    id: str,
-    reason: str | None = None,
-    superseded_by: str | None = None,
+    app: "App", caller: Caller, id: str, reason: str | None = None, superseded_by: str | None = None
 ) -> Memory:
     """End a memory now."""
     return as_seen(app, caller, app.memories.invalidate(caller, id, reason, superseded_by))

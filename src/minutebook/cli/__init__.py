@@ -20,7 +20,7 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Memories": {
         "minutebook.cli.commands.memories": (
             *("remember", "search", "show", "list", "edit", "invalidate", "forget"),
-        ),
+        )
     },
     "Trust": {"minutebook.cli.commands.governance": ("mark", "link")},
     "Decisions": {},

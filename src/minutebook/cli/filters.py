@@ -52,19 +52,9 @@ def parsed_instant(option: str, text: str) -> datetime:
 
 
 _OPTIONS = (
-    click.option(
-        "--type",
-        "memory_type",
-        help="Only this type: fact, business_rule…",
-    ),
-    click.option(
-        "--status",
-        help="Only this status: active, verified, locked, deprecated…",
-    ),
-    click.option(
-        "--scope",
-        help="Only this scope: system, organization, repository or user.",
-    ),
+    click.option("--type", "memory_type", help="Only this type: fact, business_rule…"),
+    click.option("--status", help="Only this status: active, verified, locked, deprecated…"),
+    click.option("--scope", help="Only this scope: system, organization, repository or user."),
     click.option(
         "--tag", "tags", multiple=True, help="Only what has this tag; all that are named."
     ),

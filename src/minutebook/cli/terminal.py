@@ -19,14 +19,7 @@ from minutebook.record.errors import InvalidInput, MinutebookError, Refused
 from minutebook.record.origin import Origin, quoted_name
 from minutebook.record.reason import count_of, must_be_one_of
 from minutebook.record.records import Entry, Kind, Memory, TextRecord, Turn
-from minutebook.serve.invocation import (
-    FLAGS,
-    IDENTITY,
-    INTERRUPTED,
-    SERVING,
-    STOPPED,
-    environment,
-)
+from minutebook.serve.invocation import FLAGS, IDENTITY, INTERRUPTED, SERVING, STOPPED, environment
 
 if TYPE_CHECKING:
     from minutebook.ask.connection import StoreConnection

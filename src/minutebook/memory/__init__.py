@@ -1,1 +1,1 @@
-"""Use cases: one module a subject, one method a use case, one transaction a write."""
+"""Use cases: a module for each subject, a method for each use case, a transaction for each write."""

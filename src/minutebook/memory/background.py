@@ -1,4 +1,4 @@
-"""The background work of an open app: missing vectors, and the jobs of its features."""
+"""The background work of an open app: embedding records without vectors, and the jobs of features."""
 
 import logging
 import threading
@@ -18,13 +18,13 @@ from minutebook.record.reason import count_of, os_error_reason
 log = logging.getLogger(__name__)
 
 SCHEDULE = "schedule"
-"""The name under which the trail has what nobody asked for: backups, signatures, what rules applied."""
+"""The actor on the trail of acts that nobody asked for: backups, signatures, applied rules."""
 
 
 class BackgroundWork:
     """Threads of an app, from `start` until the event `stop` is set and `embeddings` notified.
 
-    `caller` is whose process it is; jobs run in its name, as SCHEDULE.
+    Jobs run with the rights of `caller`, who started the process, under the name SCHEDULE.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class BackgroundWork:
                 if done := self._embeddings.backfill(self._stop):
                     log.info("embedded %s", count_of(done, "text"))
             except EmbeddingError as error:
-                # A user who chose to have no model need not be told, and nothing is loaded again.
+                # If the user chose to have no model, there is nothing to warn of or load again.
                 if not self._embedding.is_off:
                     self._warn_once(f"searching by meaning is off: {error}")
                     self._embedding.start()
@@ -81,9 +81,9 @@ class BackgroundWork:
             log.warning("%s", sentence)
 
     def _repeat(self, job: Job) -> None:
-        """Run a job again and again, or until it succeeded once; not first, when others wait for answers, unless that is all.
+        """Run a job at its intervals until the app stops, or, if it has none, at once until it succeeds.
 
-        Whatever fails in it, it is tried again: a thread that ended unseen would do nothing for as long as the app lives.
+        After any error it is tried again, for a thread that ended would do nothing as long as the app lives.
         """
         every = 0.0 if job.every is None else min(job.every, self._interval)
         pause, failed = every, ""
@@ -92,12 +92,12 @@ class BackgroundWork:
             try:
                 job.run(self._caller)
             except StoreClosed:
-                # Stopped, perhaps for long; what is to be done waits for the start.
+                # The database may stay stopped for long; the job waits until it is started.
                 log.debug("the database is stopped; %s waits until it is started", job.name)
                 continue
             except MinutebookError as error:
                 reason = str(error)
-            except Exception as error:  # noqa: BLE001 - kept and told; its own words may quote content
+            except Exception as error:  # noqa: BLE001 - noted and logged; its own words may quote content
                 reason = _fault(error)
             else:
                 failed = ""
@@ -114,7 +114,7 @@ class BackgroundWork:
 
 
 def _fault(error: Exception) -> str:
-    """Word an error that no code of ours foresaw: of the system's the cause, of others the place."""
+    """Return a sentence for an unexpected error: the cause of one of the operating system, the place of any other."""
     if isinstance(error, OSError):
         return os_error_reason(error.filename or "a file", error)
     at = traceback.extract_tb(error.__traceback__)[-1]

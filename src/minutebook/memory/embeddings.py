@@ -1,4 +1,4 @@
-"""Embed texts: with the record if the model is ready, in the background otherwise."""
+"""Embeds texts: when a record is written if the model is ready, otherwise in the background."""
 
 import logging
 import os
@@ -44,12 +44,12 @@ EMBEDDING_WAIT = 10.0
 """Seconds that a call waits for a model that is still loading."""
 
 BATCH = 32
-"""How many records are embedded before their vectors are written, at most."""
+"""The most records that are embedded before their vectors are written."""
 
 BATCH_CHARACTERS = 60_000
-"""Characters that a batch has at most; a killed process loses the work of one batch.
+"""The most characters of a batch, for a killed process loses the work of one batch.
 
-A longer text is alone in its own, so that short ones before it need not wait for it.
+A longer text is a batch of its own, so that short ones before it need not wait for it.
 """
 
 IN_ORDER: tuple[type[TextRecord], ...] = (
@@ -64,16 +64,16 @@ Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisio
 """
 
 RATE_WEIGHT = 0.2
-"""How much the latest batch counts in the estimate of the time that a text takes."""
+"""The weight of the latest batch in the estimate of the time that a text takes."""
 
 REPORT_EVERY = 0.5
 """Seconds between two reports that the model is still loading."""
 
 QUERY_WAIT = 1.0
-"""Seconds for which a search that words can answer waits for a model that is loading."""
+"""Seconds that a search which words can answer waits for a model that is loading."""
 
 WAIT_SHARE = 0.1
-"""The share of an act's progress that waiting for the model is reported as."""
+"""The share of an act's progress that is reported for waiting for the model."""
 
 _LOCK = "vectors"
 
@@ -84,15 +84,15 @@ class TextEmbedding:
 
     vectors: Vectors
     states: bytes | None
-    """Packed token states; None where the model gives none or they are not to be kept."""
+    """Packed token states; None if the model makes none or they are not kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryEmbedding:
-    """The embedding of a query: its vector, shape (dimensions,), and its tokens if states are kept.
+    """The embedding of a query: its vector, shape (dimensions,), and its token states if those of records are kept.
 
-    `code` is its vector by the model of code, None where that is no other; `mean` the mean vector of questions
-    about code, None where the model has none. `earlier` has the vectors by the models of earlier
+    `code` is its vector by the model for code, None if there is no such model; `mean` is the mean vector of questions
+    about code, None if the model has none. `earlier` has its vectors by the models of earlier
     releases, by their digest.
     """
 
@@ -106,8 +106,11 @@ class QueryEmbedding:
         """Return the vector to compare with those of records of a class."""
         return self.vector if of is not CodeChunk or self.code is None else self.code
 
-    def less_mean(self, part: float) -> "QueryEmbedding":
-        """Return the query about code less a part of the mean, so that texts near every question are not near this one."""
+    def without_mean(self, part: float) -> "QueryEmbedding":
+        """Return the query with a part of the mean question subtracted from its vector for code.
+
+        So texts that are near every question are less near to this one.
+        """
         if self.mean is None:
             return self
         rest = self.vector_of(CodeChunk) - np.float32(part) * self.mean
@@ -115,7 +118,7 @@ class QueryEmbedding:
 
 
 class Embeddings:
-    """Embed texts and keep their vectors and token states in the store."""
+    """Embeds texts and stores their vectors and token states."""
 
     def __init__(self, store: Store, embedding: Embedding, wait: float, locks: NamedLocks) -> None:
         self._store = store
@@ -138,12 +141,12 @@ class Embeddings:
 
     @property
     def spell(self) -> Callable[[Sequence[int]], Sequence[str]] | None:
-        """Write out the pieces of token states, as `text.revisions` asks; None where no model has loaded that can."""
+        """The function that writes word pieces by their ids, for `text.revisions`; None if no loaded model can."""
         speller = self._embedding.speller
         return None if speller is None else speller.spell
 
     def chance(self, judgement: Judgement, query: QueryEmbedding | None) -> float:
-        """Return the chance that a query is as a judgement says, by its vector; 0 without one."""
+        """Return the chance that a judgement applies to a query, by its vector; 0 without one."""
         if query is None:
             return 0.0
         return float(chances(judgement, query.vector[None], self.space.name)[0])
@@ -159,8 +162,8 @@ class Embeddings:
     def space_of(self, of: type[TextRecord]) -> VectorSpace:
         """Return the space for records of a class.
 
-        Code is kept without token states, and by the digest of what is embedded of it: vectors of
-        chunks that were read in another way are made again.
+        That of code has no token states, and its digest names the rule by which passages are cut: when
+        the rule changes, the vectors are made again.
         """
         if of is not CodeChunk:
             return self.space
@@ -170,14 +173,14 @@ class Embeddings:
     def earlier_spaces(
         self, of: type[TextRecord], organization: str
     ) -> Iterator[tuple[VectorSpace, float]]:
-        """Yield the spaces of earlier releases in which an organization's records of a class still have vectors.
+        """Yield the spaces of earlier releases in which records of a class still have vectors, with the cosine of unrelated texts.
 
-        Each with the cosine of unrelated texts there. A query has vectors there, too (`QueryEmbedding.earlier`).
+        A query has vectors in these spaces, too (`QueryEmbedding.earlier`).
         """
         models = self._embedding.model.earlier if of is not CodeChunk else ()
         everything, sequence = Filter(organization=organization), 0
         for model in models:
-            # Another machine, or an archive, may bring some later.
+            # Asked again after each change, because another machine, or an archive, may bring such vectors.
             sequence = sequence or self._store.sequence(organization)
             if self._without_earlier.get((of, organization, model.digest)) == sequence:
                 continue
@@ -195,20 +198,20 @@ class Embeddings:
         limit: int,
         also: Collection[str] = (),
     ) -> dict[tuple[str, str], float]:
-        """Return the cosines of the records in a view that are nearest to a query, and of those that `also` names.
+        """Return the cosines, by organization and id, of the records in a view nearest to a query, and of those in `also`.
 
-        Keys are of the organization and the id. Records that only an earlier release embedded are compared by its model,
-        on the scale of the one in use.
+        Records that only an earlier release embedded are compared by its model, and their cosines rescaled to
+        the model in use.
         """
         organization, unrelated = view.organization, self.unrelated(of)
         before: dict[tuple[str, str], float] = {}
         for space, unrelated_there in self.earlier_spaces(of, organization):
-            # A vector that a caller gives is of the model in use alone.
+            # A query whose vector a caller gives has none in earlier spaces.
             if (vector := embedding.earlier.get(space.digest)) is not None:
                 for each in view.nearest(of, space, vector, limit, also):
                     score = rescaled_cosine(each.score, unrelated_there, unrelated)
                     before[organization, each.id] = score
-        # The space in use last: a record that is embedded anew meanwhile is found in one of them.
+        # The space in use last, so that a record which is embedded anew meanwhile is not missed.
         found = view.nearest(of, self.space_of(of), embedding.vector_of(of), limit, also)
         own = {(organization, each.id): each.score for each in found}
         if not before:
@@ -221,11 +224,11 @@ class Embeddings:
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Sequence[str]
     ) -> dict[str, bytes]:
-        """Return the packed token states, by id, of those records that have any that the model in use can read."""
+        """Return the packed token states, by id, of records that have any which can be compared with the model's in use."""
         own = self.space_of(of)
         found: dict[str, bytes] = {}
         if own.states and ids:
-            # The space in use last: a record that is embedded anew meanwhile is found in one of them.
+            # The space in use last, so that a record which is embedded anew meanwhile is not missed.
             for space in (*(each for each, _ in self.earlier_spaces(of, organization)), own):
                 found |= self._store.token_states(of, organization, ids, space)
         return found
@@ -248,7 +251,7 @@ class Embeddings:
 
     @property
     def is_expected(self) -> bool:
-        """Whether texts left to the background are soon embedded: there is to be a model, and it has not failed."""
+        """Whether the background will embed texts: the user wants a model, and it has not failed."""
         return not self._embedding.is_off and self.state != "error"
 
     def check_known(self) -> None:
@@ -286,9 +289,9 @@ class Embeddings:
         return self._embed_query(text)
 
     def embed_query(self, text: str, progress: Progress = no_progress) -> QueryEmbedding | None:
-        """Embed a query; None if the model failed or does not load at once.
+        """Embed a query; None if the model failed or does not load within QUERY_WAIT.
 
-        For searches that words can answer. Raises InvalidInput for an unfit query.
+        It is for searches that words can answer. Raises InvalidInput for an unfit query.
         """
         check_query(text)
         try:
@@ -304,7 +307,7 @@ class Embeddings:
     def _is_complete(
         self, of: type[TextRecord], organization: str, sequence: int, space: VectorSpace
     ) -> bool:
-        """Tell whether all of an organization's records have vectors; asked once for each change."""
+        """Tell whether all of an organization's records of a class have vectors of a space; cached until `sequence` changes."""
         if self._complete.get((of, organization)) == (space, sequence):
             return True
         if self._store.without_vectors([of], space, 1, [organization]):
@@ -340,16 +343,13 @@ class Embeddings:
     def note_of_pending(
         self, classes: Iterable[type[TextRecord]], views: Sequence[View]
     ) -> Note | None:
-        """Return the note on records that have no vectors of the model yet; None if all have them.
-
-        Those that have vectors of an earlier release are compared by these.
-        """
+        """Return the note on records in the views that have no vectors of the model in use yet; None if all have them."""
         pending = earlier = 0
         spaces = {of: replace(self.space_of(of), states="") for of in classes}
         for view in views:
             sequence = self._store.sequence(view.organization)
             for of, space in spaces.items():
-                # Counting reads an index entry for each record, this one for each organization.
+                # First this check, because counting reads an index entry for each record.
                 if not self._is_complete(of, view.organization, sequence, space):
                     pending += view.count(of) - view.count_vectors(of, space)
                     earlier += sum(
@@ -375,7 +375,7 @@ class Embeddings:
         return Note(facts, text if pending > earlier else as_before)
 
     def put(self, record: TextRecord, embedded: TextEmbedding | None) -> None:
-        """Put the embedding of a record that was just put; None leaves it to `backfill`."""
+        """Store the embedding of a record that was just written; None leaves it to `backfill`."""
         if embedded is not None:
             of = type(record)
             space = self.space_of(of)
@@ -385,9 +385,9 @@ class Embeddings:
             )
 
     def pending(self, of: type[TextRecord], view: View) -> int:
-        """Count the records in a view that lack vectors or token states of the model in use."""
+        """Return the number of records in a view that lack vectors or token states of the model in use."""
         space = self.space_of(of)
-        # Most often none lacks any, which the index tells at once; to count all takes long.
+        # First this check, because usually none lacks any, and counting all takes long.
         if not self._store.without_vectors((of,), space, 1, (view.organization,)):
             return 0
         return view.count(of) - view.count_vectors(of, space)
@@ -398,7 +398,7 @@ class Embeddings:
         return self._pending.is_set()
 
     def notify(self) -> None:
-        """Wake the thread in `wait`: there are records without vectors."""
+        """Wake the thread that waits in `wait`, because there are records without vectors."""
         self._pending.set()
 
     def wait(self, timeout: float) -> None:
@@ -407,33 +407,35 @@ class Embeddings:
         self._pending.clear()
 
     def backfill(self, stop: threading.Event) -> int:
-        """Embed every record that lacks vectors or token states of the model in use; return how many.
+        """Embed every record that lacks vectors or token states of the model in use; return the number.
 
-        Calls what `after_batches` has after each batch, and at the end. Returns at once if another process is
+        Calls the functions in `after_batches` after each batch, and at the end. Returns at once if another process is
         embedding. Raises EmbeddingError if the model fails.
         """
         done = 0
-        while not stop.is_set() and (more := self.backfill_batch()):
-            done += more
-            self._tell_batch()
-        self._tell_batch()
+        while not stop.is_set():
+            embedded = self.backfill_batch()
+            done += embedded
+            for call in self.after_batches:
+                call()
+            if not embedded:
+                break
         return done
 
-    def _tell_batch(self) -> None:
-        for tell in self.after_batches:
-            tell()
-
     def backfill_batch(self) -> int:
-        """Embed one batch of the records that `backfill` embeds; return how many.
+        """Embed one batch of the records that `backfill` embeds; return the number.
 
         Returns 0 if another process is embedding. Raises EmbeddingError if the model fails.
         """
         with self._locks.hold(_LOCK) as is_held:
-            return self._embed(self._next()) if is_held else 0
+            return self._embed(self._next_batch()) if is_held else 0
 
-    def _next(self) -> Sequence[TextRecord]:
-        # What cannot be found by meaning at all comes before what an earlier release embedded, and
-        # this before what lacks no more than token states.
+    def _next_batch(self) -> Sequence[TextRecord]:
+        """Return the next records to embed.
+
+        Records without any vectors come first, then those with vectors of an earlier release, then those that lack
+        only token states.
+        """
         spaces = groupby(IN_ORDER, lambda of: replace(self.space_of(of), states=""))
         lacking = [
             [*self._store.without_vectors(list(kinds), space, BATCH)] for space, kinds in spaces
@@ -450,7 +452,7 @@ class Embeddings:
         return self._store.vectors(type(record), record.organization, record.id) is not None
 
     def remaining(self, texts: int) -> float | None:
-        """Estimate the seconds in which so many texts are embedded; None if none were of late."""
+        """Return the estimated seconds to embed a number of texts; None if none were embedded yet."""
         return None if self._seconds_each is None else texts * self._seconds_each
 
     def _embed(self, records: Sequence[TextRecord]) -> int:
@@ -461,7 +463,7 @@ class Embeddings:
         embed = self._embed_code if isinstance(records[0], CodeChunk) else self._embed_texts
         embeddings = _at_low_priority(lambda: embed(texts))
         for organization in sorted({record.organization for record in records}):
-            # One at a time: whoever writes to another organization need not wait for this.
+            # One organization at a time, so that writers to the others do not wait.
             with self._store.transaction(organization):
                 for record, embedded in zip(records, embeddings, strict=True):
                     if record.organization == organization and self._is_current(record):
@@ -499,7 +501,7 @@ class Embeddings:
                 waited += step
                 if waited >= timeout:
                     raise
-                # How much of the load is done is not known; how much of the wait is over is.
+                # The progress of the load is unknown, so that of the wait is reported.
                 progress(waited / timeout * WAIT_SHARE, "the embedding model is loading")
             except ModelUnavailable:
                 return True
@@ -521,7 +523,7 @@ class _LowPriorityEmbedding(threading.Thread):
 
     def run(self) -> None:
         if sys.platform == "linux":
-            # A thread has a priority of its own there. It cannot be raised again, so it ends with this.
+            # On Linux each thread has its own priority. It cannot be raised again, so the thread is not reused.
             own = threading.get_native_id()
             niceness = os.getpriority(os.PRIO_PROCESS, own)
             os.setpriority(os.PRIO_PROCESS, own, max(niceness, PRIORITY))
@@ -532,7 +534,7 @@ class _LowPriorityEmbedding(threading.Thread):
 
 
 def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
-    """Yield the first records, of BATCH_CHARACTERS together at most: a longer one is alone in its batch."""
+    """Yield the first records with together at most BATCH_CHARACTERS, or a longer one alone."""
     characters = 0
     for record in records:
         characters += len(record.passage)

@@ -1,4 +1,4 @@
-"""The infrastructure of services."""
+"""The common collaborators of services."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from minutebook.store.sql.database import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Infrastructure:
-    """The values that every writing service is given beside the services that it asks: one for all of them.
+    """The common collaborators of every service that writes; it gets other services beside it.
 
     A service that only reads takes the one or two parts that it needs.
     """
@@ -31,7 +31,7 @@ class Infrastructure:
 
     @property
     def records(self) -> Records:
-        """The store as services see it that read for a caller."""
+        """The store for services, which reads records only for a caller."""
         return Records(self.store)
 
     @property

@@ -1,4 +1,4 @@
-"""One rule for records that come from elsewhere: by imports, archives, notes and other machines."""
+"""The one rule for foreign records: those from imports, archives, notes and other machines."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ from minutebook.record.records import (
 from minutebook.record.trust.trail import HEAD
 from minutebook.record.writing.source_drafts import SourcePlace, UnreadPart
 
-TOLD = 1000
-"""Parts left out, one by one, that a report holds; it counts the rest."""
+MOST_LISTED = 1000
+"""The most parts left out that a report lists one by one; it counts the rest."""
 
 REMOVED_HERE = "it was removed here; --again takes it in"
 
@@ -33,29 +33,29 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     HERE = "here"
     REMOVED = "removed"
-    """It was removed here by its name, and stays so."""
+    """An act that names it removed it here, so it is not taken in."""
     LEFT_OUT = "left_out"
 
 
 WRITTEN = (Outcome.NEW, Outcome.CHANGED)
-"""The outcomes after which the store holds what came."""
+"""The outcomes by which the foreign record is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome, and the reason of one that leaves a record out."""
+    """An outcome, and the reason if the record is left out or removed."""
 
     outcome: Outcome
     reason: str = ""
 
 
 def verdict_on(
-    draft: Record | None, here: Record | None, *, was_removed: bool = False, held: str = ""
+    draft: Record | None, here: Record | None, *, was_removed: bool = False, obstacle: str = ""
 ) -> Verdict:
-    """Return the verdict on a foreign record: `draft` as it would be kept, `here` what stands in its place.
+    """Return the verdict on a foreign record: `draft` as it would be stored, `here` as it is now, None if it is not here.
 
-    `held` is the reason for which what is here does not follow the draft; empty if it may. A draft of None
-    is a record that went elsewhere.
+    A draft of None is a record that was removed elsewhere. `obstacle` is the reason why the record here must not be
+    changed; empty if it may be.
     """
     if was_removed:
         return Verdict(Outcome.REMOVED, REMOVED_HERE)
@@ -63,7 +63,7 @@ def verdict_on(
         return Verdict(Outcome.HERE)
     if here is None:
         return Verdict(Outcome.NEW)
-    return Verdict(Outcome.LEFT_OUT, held) if held else Verdict(Outcome.CHANGED)
+    return Verdict(Outcome.LEFT_OUT, obstacle) if obstacle else Verdict(Outcome.CHANGED)
 
 
 def is_forgotten(record: Record | None) -> bool:
@@ -72,35 +72,32 @@ def is_forgotten(record: Record | None) -> bool:
 
 
 class Removals:
-    """The records that were removed here by their name: forgotten, deleted or erased; none if wanted `again`."""
+    """Knows the records that acts naming them removed here: forgotten, deleted or erased. With `again` none counts as removed."""
 
     def __init__(self, infrastructure: Infrastructure, *, again: bool = False) -> None:
         self._store, self._trail = infrastructure.store, infrastructure.trail
         self.again = again
 
-    def tell(self, kind: Kind, organization: str, id: str, here: Record | None) -> bool:
-        """Tell whether a record was removed; `here` stands in its place."""
+    def has_removed(self, kind: Kind, organization: str, id: str, here: Record | None) -> bool:
+        """Tell whether a record was removed; `here` is the record with its id now, None if there is none."""
         if self.again or here is not None:
             return not self.again and is_forgotten(here)
         return self._trail.tells_removed(organization, kind, id)
 
-    def tell_of(self, record: Record, here: Record | None) -> bool:
-        """Tell whether a record, its whole, or one that it joins was removed."""
-        home, whole = record.organization, whole_of(record)
-        joined = [whole] if whole is not None else []
+    def has_removed_with(self, record: Record, here: Record | None) -> bool:
+        """Tell whether a record, its parent, or a record that it joins was removed."""
+        home, parent = record.organization, parent_of(record)
+        joined = [parent] if parent is not None else []
         if isinstance(record, Edge):
             joined += zip(record.joins, (record.source, record.target), strict=True)
-        return self.tell(record.kind, home, record.id, here) or any(
-            self._store.get(of, home, id) is None and self.tell(of.kind, home, id, None)
+        return self.has_removed(record.kind, home, record.id, here) or any(
+            self._store.get(of, home, id) is None and self.has_removed(of.kind, home, id, None)
             for of, id in joined
         )
 
 
-def whole_of(record: Record) -> tuple[type[Record], str] | None:
-    """Return class and id of the record that a record is part of; None for one that stands by itself.
-
-    A part goes only with its whole: where the whole was there before, its parts were too.
-    """
+def parent_of(record: Record) -> tuple[type[Record], str] | None:
+    """Return class and id of the parent of a record, with which alone it is removed; None if it has no parent."""
     match record:
         case Version():
             return Memory, record.memory
@@ -114,25 +111,25 @@ def whole_of(record: Record) -> tuple[type[Record], str] | None:
 
 @dataclass(slots=True)
 class IntakeReport:
-    """How many foreign records of each kind had which outcome, and the parts left out, with reasons."""
+    """The number of foreign records by outcome and kind, and the parts left out, with reasons."""
 
     counts: dict[Outcome, Counter[Kind]] = field(
         default_factory=lambda: {each: Counter() for each in Outcome}
     )
     reasons: Counter[str] = field(default_factory=Counter)
     left_out: list[UnreadPart] = field(default_factory=list)
-    """The first of them, at most TOLD."""
+    """The first parts left out, at most MOST_LISTED."""
 
     def note(self, verdict: Verdict, kind: Kind, place: SourcePlace | None = None) -> None:
-        """Count a verdict; one that leaves a record out is told with the place where it stands."""
+        """Count a verdict on a record; if it is left out, list it with its place in the source."""
         self.counts[verdict.outcome][kind] += 1
         if place is not None and verdict.reason:
             self.leave_out(UnreadPart(place, verdict.reason))
 
     def leave_out(self, part: UnreadPart) -> None:
-        """Tell a part left out."""
+        """Count a part left out by its reason, and list it if there is room."""
         self.reasons[part.reason] += 1
-        if len(self.left_out) < TOLD:
+        if len(self.left_out) < MOST_LISTED:
             self.left_out.append(part)
 
     def add(self, other: "IntakeReport") -> None:
@@ -140,4 +137,4 @@ class IntakeReport:
         for outcome, counts in other.counts.items():
             self.counts[outcome] += counts
         self.reasons += other.reasons
-        self.left_out += other.left_out[: TOLD - len(self.left_out)]
+        self.left_out += other.left_out[: MOST_LISTED - len(self.left_out)]

@@ -1,4 +1,4 @@
-"""The background jobs of an open app, which features add, and how each went last."""
+"""The background jobs of an open app, which features add, and the last run and failure of each."""
 
 import logging
 import threading
@@ -14,31 +14,31 @@ from minutebook.store.sql.change_feed import ProgramMarks
 log = logging.getLogger(__name__)
 
 INTERVAL = 60.0
-"""Seconds between two tries of a job."""
+"""Seconds between two runs of a job."""
 
 _HOUR = len("2026-01-31T12")
-"""The characters of an instant up to its hour: how a job goes that goes on as it did is noted once in each."""
+"""The characters of an instant up to its hour: an unchanged outcome of a job is stored once an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work in a thread of its own, in the app's caller's name as SCHEDULE.
+    """Work in a separate thread, by an actor with the name SCHEDULE.
 
-    `run` is called `every` so many seconds until the app stops, and decides itself whether something is due; where that is
-    None, at once and until it succeeds. After a failure the next try waits `retry` seconds.
+    `run` is called each `every` seconds until the app stops, and decides itself whether something is due. If `every` is
+    None, it is called at once, until it succeeds. After a failure the next try waits `retry` seconds.
     """
 
     name: str
     run: Callable[[Caller], None]
     failing: str
-    """The failure as the log says it, such as "the scheduled backup failed"."""
+    """The failure in the words of the log, such as "the scheduled backup failed"."""
     every: float | None = INTERVAL
     retry: float = INTERVAL
 
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """The instants at which a job last succeeded and last failed, as ISO 8601 in UTC, empty for never; the reason is a sentence."""
+    """The instants at which a job last succeeded (`ran`) and last failed, in ISO 8601 and UTC, empty for never; `reason` is a sentence."""
 
     job: str
     ran: str = ""
@@ -47,14 +47,14 @@ class JobRun:
 
     @property
     def is_failing(self) -> bool:
-        """Whether it did not come to its end since it failed."""
+        """Whether the job has not succeeded since it failed."""
         return self.failed > self.ran
 
 
 class JobRuns:
-    """Notes how the jobs of a machine went in the store, for `doctor`, `today` and readiness.
+    """Stores the last run and failure of each job of a machine, for `doctor`, `today` and readiness.
 
-    What cannot be written there is known to this process at least.
+    If the store cannot be written, this process still knows them.
     """
 
     def __init__(self, marks: ProgramMarks, machine: str, clock: Clock) -> None:
@@ -65,26 +65,24 @@ class JobRuns:
         self._written: dict[str, JobRun] = {}
 
     def note(self, job: str, failure: str = "") -> None:
-        """Note that a job came to its end, or why it failed."""
+        """Note that a job succeeded, or in `failure` why it failed; store that if it is news, else once an hour."""
         now = self._clock().isoformat()
         before = self._known.get(job, JobRun(job))
         run = replace(before, failed=now, reason=failure) if failure else replace(before, ran=now)
         self._known[job] = run
-        written = self._written.get(job)
-        if written is None or (run.is_failing, run.reason, now[:_HOUR]) != (
-            *(written.is_failing, written.reason),
-            max(written.ran, written.failed)[:_HOUR],
-        ):
+        written = self._written.get(job, JobRun(job))
+        is_news = (run.is_failing, run.reason) != (written.is_failing, written.reason)
+        if is_news or now[:_HOUR] != max(written.ran, written.failed)[:_HOUR]:
             self._put(job, asdict(run))
             self._written[job] = run
 
     def forget_others(self, jobs: Collection[str]) -> None:
-        """Forget how jobs went that this machine has no more."""
+        """Remove the stored runs of jobs that this machine no longer has."""
         for name in self._runs().keys() - set(jobs):
             self._put(name, {})
 
     def failing(self) -> list[JobRun]:
-        """Return the jobs that failed when they were tried last, by name."""
+        """Return the runs of the jobs that failed when they ran last, sorted by name."""
         found = self._runs() | self._known
         return [found[name] for name in sorted(found) if found[name].is_failing]
 

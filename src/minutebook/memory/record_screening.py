@@ -1,4 +1,4 @@
-"""Secrets in a record, and their treatment, decided before anything is stored."""
+"""Finds secrets in records before they are stored, and masks or reports them."""
 
 import logging
 from collections.abc import Mapping
@@ -59,18 +59,18 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
     RelationDraft: ("source", "target", "type"),
     ProposalDraft: _DECISION,
 }
-"""The fields of each class of records, and of drafts, that hold what somebody wrote."""
+"""The fields with text that somebody wrote, by class of records and drafts."""
 
 CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk, ProjectCommit})
-"""What no person or agent writes on purpose for others to read: what was said and asked, and files."""
+"""Classes of records that nobody writes on purpose for others to read: captured turns, summaries and files."""
 
 _NOTED = 20
-"""Findings that a note names at most."""
+"""The most findings that a note names."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldSecret:
-    """A secret in a field of a record: `text` is the text that it stands in."""
+    """A secret in a field of a record; `text` is the text around it."""
 
     field: str
     text: str
@@ -80,17 +80,17 @@ class FieldSecret:
 class Screening:
     """Finds secrets in texts before they are written; masks them or reports them.
 
-    `redact` is what is done; None means `warn` for what is written on purpose and `mask` for what
-    is captured.
+    `redact` is their treatment; None means `warn` for texts written on purpose and `mask` for captured
+    ones.
     """
 
     def __init__(self, redact: Redact | None = None) -> None:
         self._redact = redact
 
     def screened(self, caller: Caller, record: R, before: R | None = None) -> R:
-        """Return a record, or a draft, as it may be kept; note in the call which secrets it brings.
+        """Return a record, or a draft, as it may be stored, and add a note on its secrets to the call.
 
-        With the record as it was before, only fields that changed are looked at.
+        `before` is the record as it was: then only fields that changed are searched.
         """
         action = self._action(type(record))
         masked, found = ({}, []) if action is Redact.OFF else masked_fields(record, before)
@@ -100,7 +100,7 @@ class Screening:
         return replace(record, **masked) if action is Redact.MASK else record  # type: ignore[type-var]
 
     def screened_text(self, caller: Caller, field: str, text: str) -> str:
-        """Return a text written on purpose in the form that may be stored, and note its secrets."""
+        """Return a text written on purpose as it may be stored, and add a note on its secrets to the call."""
         action = self._action(str)
         secrets = [] if action is Redact.OFF else find(text)
         if not secrets:
@@ -109,7 +109,7 @@ class Screening:
         return mask(text, secrets) if action is Redact.MASK else text
 
     def captured_text(self, text: str) -> str:
-        """Return a text captured in the background in the form that may be stored."""
+        """Return a text that was captured in the background as it may be stored."""
         secrets = find(text) if self._action(Turn) is Redact.MASK else []
         if not secrets:
             return text
@@ -117,7 +117,7 @@ class Screening:
         return mask(text, secrets)
 
     def captured(self, record: R) -> R:
-        """Return a record captured in the background in the form that may be stored."""
+        """Return a record that was captured in the background as it may be stored."""
         if self._action(type(record)) is not Redact.MASK:
             return record
         masked, found = masked_fields(record)
@@ -126,8 +126,8 @@ class Screening:
         log.info("masked %s before it was kept", ", ".join(sorted(_kinds(found))))
         return replace(record, **masked)  # type: ignore[type-var]
 
-    def look(self, caller: Caller, record: object) -> None:
-        """Note which secrets a record brings that must stay as it is."""
+    def note_secrets(self, caller: Caller, record: object) -> None:
+        """Add a note to the call on the secrets of a record that must be stored unchanged."""
         if self._redact is not Redact.OFF and type(record) in TEXTS:
             _, found = masked_fields(record)
             if found:
@@ -142,7 +142,7 @@ class Screening:
 def masked_fields(
     record: object, before: object = None
 ) -> tuple[dict[str, Any], list[FieldSecret]]:
-    """Return the fields of a record that hold secrets, with these masked; and the secrets."""
+    """Return the values, with secrets masked, of those fields of a record that hold any, by name; and the secrets."""
     masked, found = dict[str, Any](), list[FieldSecret]()
     for name in TEXTS[type(record)]:
         value = getattr(record, name)
@@ -156,10 +156,10 @@ def masked_fields(
 
 
 def masked_value(field: str, value: Any, found: list[FieldSecret], name: str = "") -> Any:
-    """Return a value with its secrets masked; add them to those found. `name` is its key, if any."""
+    """Return a value with its secrets masked, and add them to `found`. `name` is its key in an object, if it has one."""
     match value:
         case str():
-            # What a key is called tells of a value what `name = "value"` would.
+            # Searched as `name="value"`, because the key may show that the value is a secret.
             lead = f'{name}="' if name else ""
             text = f'{lead}{value}"' if name else value
             own = [
@@ -177,7 +177,7 @@ def masked_value(field: str, value: Any, found: list[FieldSecret], name: str = "
             shown = dict[Any, Any]()
             for key, each in value.items():
                 name = masked_value(field, key, found)
-                # Two keys that are secrets of one kind stay two.
+                # Two keys that are masked alike must stay different.
                 while name in shown:
                     name += "'"
                 shown[name] = masked_value(field, each, found, key if isinstance(key, str) else "")

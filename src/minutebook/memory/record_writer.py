@@ -1,4 +1,4 @@
-"""Write a record with a text: screen it for secrets and embed it outside any lock, then put and audit it in one transaction."""
+"""Writes a record with a text: screens it for secrets and embeds it outside any lock, then puts and audits it in one transaction."""
 
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
@@ -12,7 +12,7 @@ from minutebook.record.records import Decision, Memory, Proposal, Summary, Turn
 T = TypeVar("T", Memory, Decision, Proposal, Turn, Summary)
 
 EMBEDDED_AT_ONCE = 4000
-"""Characters of a text that is embedded before the call returns; a longer one follows soon."""
+"""The most characters of a text that is embedded before the call returns; a longer one is embedded in the background."""
 
 
 def unchanged(record: T) -> T:
@@ -21,7 +21,7 @@ def unchanged(record: T) -> T:
 
 
 class RecordWriter(Generic[T]):
-    """Writes records of one class: screened, then embedded, then record, embedding and entry together."""
+    """Writes records of one class: screens and embeds each, then writes record, embedding and audit entry together."""
 
     def __init__(self, infrastructure: Infrastructure) -> None:
         self._store = infrastructure.records
@@ -30,11 +30,11 @@ class RecordWriter(Generic[T]):
         self._screening = infrastructure.screening
 
     def screened(self, caller: Caller, record: R, before: R | None = None) -> R:
-        """Return a record, or the draft of one, as it may be kept, with its secrets noted or masked."""
+        """Return a record, or a draft, as it may be stored, with its secrets noted or masked."""
         return self._screening.screened(caller, record, before)
 
     def write(self, caller: Caller, act: str, record: T, finish: Callable[[T], T] = unchanged) -> T:
-        """Screen, embed and commit a record; without vectors it is found by words until `backfill`."""
+        """Screen, embed and commit a record; one without vectors is found only by words until `backfill`."""
         record = self.screened(caller, record)
         embedding = self.embed(record.text)
         written = self.commit(caller, act, record, embedding, finish)
@@ -42,7 +42,7 @@ class RecordWriter(Generic[T]):
         return written
 
     def announce(self, embeddings: Iterable[TextEmbedding | None]) -> None:
-        """Wake the background if a record that was just committed is to be embedded there."""
+        """Wake the background if one of the embeddings of records just committed is None."""
         if self._embeddings.is_expected and any(each is None for each in embeddings):
             self._embeddings.notify()
 
@@ -58,9 +58,9 @@ class RecordWriter(Generic[T]):
         embedding: TextEmbedding | None,
         finish: Callable[[T], T] = unchanged,
     ) -> T:
-        """Put a record, its embedding and its audit entry in one transaction; return the record put.
+        """Write a record, its embedding and its audit entry in one transaction; return the record as written.
 
-        `finish` completes the record inside the transaction, or raises. Raises Refused if the caller
+        `finish` is called inside the transaction and returns the final record, or raises. Raises Refused if the caller
         may not write there.
         """
         with self._trail.audited(caller, record.organization, act, record.kind, record.id) as audit:
@@ -73,10 +73,10 @@ class RecordWriter(Generic[T]):
         return record
 
     def put(self, caller: Caller, record: T, embedding: TextEmbedding | None) -> None:
-        """Put a record with a new text, its embedding and the records that go with it; call inside the transaction of the act."""
+        """Put a record with a new text, its embedding and the records that belong to it; call inside the act's transaction."""
         self._store.put(record)
         self._embeddings.put(record, embedding)
         self._put_further(caller, record)
 
     def _put_further(self, caller: Caller, record: T) -> None:
-        """Put the records that go with one of the class: none."""
+        """Put the records that belong to a record; a subclass does so."""

@@ -1,6 +1,6 @@
-"""Tell how near two texts are.
+"""Vectors and token states of texts, by which their likeness is measured.
 
-`protocol` says what an embedder is, `service` holds the one in use; features open them. Nothing heavier than numpy is
+`protocol` has the interface of an embedder, `service` the embedder in use; features open them. Nothing heavier than numpy is
 imported until a model opens.
 """
 

@@ -1,4 +1,4 @@
-"""The interface of an embedder, and how long texts become parts."""
+"""The interface of an embedder, and the division of long texts into parts."""
 
 import math
 import re
@@ -23,11 +23,11 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 class Embedded:
     """The embedding of one text.
 
-    `rows` has one for each part of a passage, in order; one for a question. `packed` has the token states
-    of a passage as they are kept, `tokens` those of a question, `english` those of an English question by a
-    model of English; None where the embedder gives none. `others` has the vectors of a question in other
+    `rows` has a vector for each part of a passage, in order; one for a question. `packed` has the token states
+    of a passage in the form that the store keeps, `tokens` those of a question, `english` those of an English question by a
+    model of English; None if the embedder makes none. `others` has the vectors of a question in other
     spaces, that of code and earlier ones, by the digest of their model; `mean_question` is the mean vector of
-    the embedder's questions about code, None where it is not known.
+    questions about code by this embedder, None if unknown.
     """
 
     rows: Rows
@@ -56,12 +56,12 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Which model made a vector; vectors of different digests are never compared.
+    """A model that makes vectors; vectors of models with different digests are never compared.
 
-    `states` names how it makes token states; those of different names are never compared. Empty: none.
-    `unrelated` is the cosine of a question and a text about something else, which relevance counts from.
-    `code` is the model by which code is embedded, where that is another. `earlier` are those of earlier
-    releases in whose spaces a question has a vector, too. Both vectors are in `Embedded.others`.
+    `states` names the form of its token states, empty if it makes none; those of different names are never compared.
+    `unrelated` is the cosine of a question and a text about something else, from which relevance is counted.
+    `code` is the model that embeds code, if that is another. `earlier` are models of earlier
+    releases in whose spaces questions are embedded too. The vectors of `code` and `earlier` are in `Embedded.others`.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Speller(Protocol):
-    """An embedder that gives token states and knows how their pieces are written."""
+    """An embedder with token states that can write the word pieces to which they belong."""
 
     def spell(self, pieces: Sequence[int]) -> Sequence[str]:
         """Return word pieces, by id, as they are written; `▁` stands before one that begins a word."""
@@ -118,15 +118,15 @@ class CodeEmbedder(Protocol):
 
 
 def without_surrogates(text: str) -> str:
-    """Put U+FFFD for every lone surrogate, which no encoding of text can carry."""
+    """Replace every lone surrogate, which no encoding of text can write, by U+FFFD."""
     return SURROGATES.sub("\ufffd", text)
 
 
 def spans(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
-    """Cover `length` items by the fewest windows of at most `size` that overlap by `overlap`.
+    """Return (start, end) of the fewest windows of at most `size` that cover `length` items and overlap by `overlap`.
 
-    One window where everything fits (an empty one for length 0). Where several are needed all are
-    of the full size and spread evenly, so that neighbours share `overlap` items or more.
+    If everything fits, there is one window (an empty one for length 0). Otherwise all
+    have the full size and are spread evenly, so that neighbours share `overlap` items or more.
     """
     if length <= size:
         return [(0, length)]

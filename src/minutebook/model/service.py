@@ -18,15 +18,15 @@ log = logging.getLogger(__name__)
 State = Literal["loading", "ready", "error"]
 
 CACHE_BYTES = 64_000_000
-"""Memory that the answers to questions may hold; with token states one has 10,000 to 800,000 bytes."""
+"""Bytes of memory for cached embeddings of questions; with token states one takes 10,000 to 800,000."""
 
 LONGEST_LOAD = 30.0
-"""Seconds for which the end of a process waits for a load; a service that does not answer takes longer."""
+"""Seconds that the end of a process waits for a load: a service that does not answer would take longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """Queries answered from memory, queries computed, and queries kept now."""
+    """The number of questions answered from the cache, of those computed, and of those cached now."""
 
     hits: int
     misses: int
@@ -36,10 +36,10 @@ class CacheStats:
 class Embedding:
     """One embedder for the whole process; every method may be called from any thread.
 
-    `expected` is what is known of the model before it has loaded. The last `cache_size` queries
-    keep what was made of them, as far as CACHE_BYTES hold it. Passages are not cached: each is embedded once, when it is stored.
-    `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable. `damage` returns
-    the damage of the model's files, all of which it reads.
+    `expected` is the model as it is known before it has loaded. The embeddings of the last `cache_size` questions
+    are cached, up to CACHE_BYTES. Passages are not cached: each is embedded once, when it is stored.
+    `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable. `damage` reads all files of the
+    model and returns their damage, None if they are sound.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Embedding:
 
     @property
     def is_started(self) -> bool:
-        """Whether the model was asked for: it is loading, has loaded or has failed to."""
+        """Whether loading was started; it may have ended or failed by now."""
         with self._lock:
             return self._started
 
@@ -107,13 +107,13 @@ class Embedding:
 
     @property
     def model(self) -> Model:
-        """The model in use, or before it has loaded the one expected."""
+        """The model in use; before it has loaded, the expected one."""
         embedder = self._embedder
         return self._expected if embedder is None else embedder.model
 
     @property
     def unloaded(self) -> tuple[str, str]:
-        """The state of a model that nobody has loaded yet, and a person's remedy."""
+        """The state of a model that nobody has loaded yet, in words, and the remedy, empty if none is needed."""
         off = "off", "`embedder` is none, so search is by words and graph"
         return off if self.is_off else ("not loaded", "")
 
@@ -124,11 +124,11 @@ class Embedding:
 
     @property
     def queue(self) -> int:
-        """The number of calls that embed now or wait to."""
+        """The number of calls that embed now or wait for the embedder."""
         return self._asking
 
     def settle(self, timeout: float | None = None) -> State:
-        """Wait, at most `timeout` seconds, until the load has ended either way; return the state.
+        """Wait, at most `timeout` seconds, until the model has loaded or failed to; return the state.
 
         Starts the load if nobody has.
         """
@@ -142,7 +142,7 @@ class Embedding:
     def wait(self, timeout: float | None = None) -> None:
         """Wait, at most `timeout` seconds, until the model is ready.
 
-        Raises EmbeddingNotReady with the state and, where the load failed, the reason.
+        Raises EmbeddingNotReady with the state and, if the load failed, the reason.
         """
         self._require(timeout)
 
@@ -166,7 +166,7 @@ class Embedding:
             return embedder.embed_passages(texts)
 
     def embed_code(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed code to be found, by the model of code where that is another; raises EmbeddingNotReady."""
+        """Embed code to be found, by the model for code if there is one; raises EmbeddingNotReady."""
         embedder = self._require(0)
         with self._counted():
             if isinstance(embedder, CodeEmbedder):
@@ -213,7 +213,7 @@ class Embedding:
 
 
 class _Cache:
-    """The embeddings of the last questions, by digest so that the texts themselves take no room."""
+    """The embeddings of the last questions, by digest, so that the texts themselves need no memory."""
 
     def __init__(self, size: int) -> None:
         self._room = size
@@ -241,13 +241,13 @@ class _Cache:
                 self._bytes -= _bytes(self._kept.popitem(last=False)[1])
 
     def stats(self) -> CacheStats:
-        """Count."""
+        """Return the counts of hits, misses and cached questions."""
         with self._lock:
             return CacheStats(self._hits, self._misses, len(self._kept))
 
 
 def until_loaded(embedding: Embedding) -> Callable[[float, str], None]:
-    """Return a progress callback that waits while the model loads, if somebody asked for it."""
+    """Return a progress callback that waits while the model loads, if loading was started."""
 
     def progress(part: float, what: str) -> None:
         if embedding.is_started:

@@ -126,10 +126,7 @@ class Dispatcher:
         self._databases: dict[str, EngineControl] = {}
 
     def caller(
-        self,
-        context: Any,
-        progress: Progress = no_progress,
-        sample: Sample | None = None,
+        self, context: Any, progress: Progress = no_progress, sample: Sample | None = None
     ) -> Caller:
         """Return the caller of a request, with the request as its call."""
         caller = self._caller_of(context)

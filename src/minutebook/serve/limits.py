@@ -126,11 +126,7 @@ class FairQueue:
     """
 
     def __init__(
-        self,
-        alone: float,
-        crowded: int,
-        waiting: int,
-        clock: Callable[[], float] = time.monotonic,
+        self, alone: float, crowded: int, waiting: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._alone, self._crowded, self._waiting = alone, crowded, waiting
         self._clock = clock

@@ -1,1 +1,1 @@
-"""Here is a record; will it be there tomorrow? The protocol, and one folder an engine."""
+"""Storage of records: the protocol of engines, and a folder for each engine."""

@@ -11,7 +11,7 @@ from minutebook.store.disk.filelock import FileLock
 
 
 class HeldFile:
-    """A `Held` that lasts: the system takes it from no living process."""
+    """A `Held` that cannot be lost: the system takes a file lock from no living process."""
 
     def check(self) -> None:
         """Raise nothing."""
@@ -25,9 +25,9 @@ class FileLocks:
 
     @contextmanager
     def hold(self, name: str, wait: float = 0.0) -> Iterator[HeldFile | None]:
-        """Hold the lock of a name meanwhile; None where another still has it after `wait` seconds.
+        """Hold the lock of a name inside the block; yield None if another still has it after `wait` seconds.
 
-        A lock does not keep out its own holder, so do not hold it inside itself. Raises StoreError
+        A lock does not exclude its own holder, so do not hold it inside itself. Raises StoreError
         if the folder cannot be written.
         """
         lock = self._lock(name)
@@ -64,6 +64,6 @@ class FileLocks:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise StoreError(os_error_reason(self._folder, error)) from error
-        # A name may be long or hold any sign; a file's name may not.
+        # A name may be long or hold any character; a file's name may not.
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         return FileLock(self._folder / f"{digest}.lock")

@@ -1,4 +1,4 @@
-"""Another program's SQLite file, read and never written, whatever somebody put into it."""
+"""Reads the SQLite files of other programs, which may be hostile; never writes them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -11,16 +11,16 @@ import apsw
 from minutebook.record.errors import StoreError
 
 LONGEST_VALUE = 16 * 2**20
-"""Bytes of a value; SQLite makes no longer one."""
+"""The most bytes of a value that SQLite may return."""
 
 
 class ForeignDatabase:
-    """Reads tables of a SQLite file as they are at the moment, while its program may write on."""
+    """Reads tables of a SQLite file, while its program may write to it."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file. Raises StoreError if it is no SQLite file that can be read."""
+        """Open the file. Raises StoreError if it is not a readable SQLite file."""
         try:
-            # A log beside it may hold the latest rows; a folder that cannot be written hides them.
+            # The write-ahead log beside it may hold the latest rows; they are missed if the folder cannot be written.
             name = f"file:{quote(path.as_posix())}?mode=ro"
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
             self._connection = apsw.Connection(name, flags)
@@ -42,7 +42,7 @@ class ForeignDatabase:
     def rows(
         self, table: str, columns: Sequence[str], order: str | None = None
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table by those of the columns that it has, sorted by one of them.
+        """Yield the rows of a table as values by column, with those columns that it has, sorted by `order` if it has it.
 
         Raises StoreError if the file is damaged.
         """

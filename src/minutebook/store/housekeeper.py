@@ -1,4 +1,4 @@
-"""A thread for upkeep behind the writers' back, for which they should not wait."""
+"""A thread for upkeep that writers should not wait for."""
 
 import logging
 import threading
@@ -11,9 +11,9 @@ log = logging.getLogger(__name__)
 
 
 class Housekeeper:
-    """Runs a task each time it is wanted, in a thread of its own that starts when first needed.
+    """Runs a task when it is asked for, in a thread that starts when it is first needed.
 
-    The task must be a bound method; its object is not kept alive by the thread.
+    The task must be a bound method; the thread does not keep its object alive.
     """
 
     def __init__(self, task: Callable[[], None]) -> None:
@@ -39,7 +39,7 @@ class Housekeeper:
                     self._thread.start()
 
     def stop(self) -> None:
-        """Wait for the task under way to end; run no other."""
+        """Run no further task; wait for the one under way to end."""
         with self._guard:
             _stop(self._wanted, self._stopping)
         if self._thread is not None and self._thread is not threading.current_thread():

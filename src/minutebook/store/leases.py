@@ -13,30 +13,30 @@ from minutebook.record.errors import StoreBusy, StoreError
 log = logging.getLogger(__name__)
 
 SECONDS = 30.0
-"""How long a lease lasts that is not renewed: so long others wait for a server that died."""
+"""Seconds after which a lease runs out unless it is renewed: so long others wait for a server that died."""
 
 _RENEWALS = 3
-"""How often a lease is renewed in the time that it lasts."""
+"""The number of renewals in the time that a lease lasts."""
 
-_LOOK_EVERY = 0.1
-"""Seconds after which who waits for a lease asks for it again."""
+_RETRY_EVERY = 0.1
+"""Seconds between two attempts to take a lease."""
 
 
 class LeaseRows(Protocol):
-    """Where an engine keeps leases; each member may be called from any thread.
+    """The rows in which an engine keeps leases; each member may be called from any thread.
 
-    What `take` and `release` do stays done whatever becomes of the thread's transaction, and the
-    clock is the store's, not that of the machine which asks.
+    `take` and `release` do not belong to the thread's transaction, and the
+    clock is the database's, not that of the caller's machine.
     """
 
     def take(self, name: str, holder: str, seconds: float) -> bool:
         """Lease a name to a holder for so many seconds from now; return False if another holds it."""
 
     def keep(self, name: str, holder: str) -> bool:
-        """Tell whether a holder has a name, and let nobody take it until the transaction ends."""
+        """Tell whether a holder has a name, and keep others from taking it until the transaction ends."""
 
     def release(self, name: str, holder: str) -> None:
-        """Take a name from a holder, unless it is another's by now."""
+        """End the lease of a name by a holder, unless another has it by now."""
 
     def is_taken(self, name: str) -> bool:
         """Tell whether anybody has a name."""
@@ -62,18 +62,18 @@ class _Lease:
             )
 
     def take(self, wait: float) -> bool:
-        """Take the lease, asking again for `wait` seconds; tell whether it could be had."""
+        """Take the lease, trying for `wait` seconds; tell whether it was taken."""
         deadline = time.monotonic() + wait
         while not self._rows.take(self._name, self._holder, self._seconds):
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 return False
-            time.sleep(min(_LOOK_EVERY, left))
+            time.sleep(min(_RETRY_EVERY, remaining))
         return True
 
     @contextmanager
     def renewed(self) -> Iterator[None]:
-        """Renew the lease meanwhile, and release it afterwards."""
+        """Renew the lease inside the block, and release it afterwards."""
         renewing = threading.Thread(target=self._renew, name="lease", daemon=True)
         renewing.start()
         try:
@@ -105,7 +105,7 @@ class LeaseLocks:
 
     @contextmanager
     def hold(self, name: str, wait: float = 0.0) -> Iterator[_Lease | None]:
-        """Hold the lock of a name meanwhile; None where another still has it after `wait` seconds."""
+        """Hold the lock of a name inside the block; yield None if another still has it after `wait` seconds."""
         lease = _Lease(self._rows, name, self._seconds)
         if not lease.take(wait):
             yield None

@@ -1,4 +1,4 @@
-"""The promise of every storage engine. `tests/store/conformance.py` holds each engine to it."""
+"""The protocol of every storage engine. `tests/store/conformance.py` tests each engine by it."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -13,19 +13,19 @@ from minutebook.text.words import TextQuery
 
 
 class Snapshot(Protocol):
-    """Reads some organizations, each as it was at one moment, for the thread that asked for it.
+    """Reads some organizations, each as it was at one moment, for the thread that opened it.
 
-    A Filter of another organization: StoreError.
+    Raises StoreError for a Filter of another organization.
     """
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
 
     def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
-        """Yield the selected records one at a time, by the fields of `order`, then by id, holding few of them."""
+        """Yield the selected records, sorted by the fields of `order`, then by id, with few of them in memory."""
 
     def wrong_names(self, organization: str) -> list[str]:
-        """Return the sorted ids of the entities that texts are found to name otherwise than by their names and aliases."""
+        """Return the sorted ids of entities of which the index of names differs from their names and aliases."""
 
 
 class Store(Protocol):
@@ -40,24 +40,23 @@ class Store(Protocol):
     def transaction(self, *organizations: str) -> AbstractContextManager[None]:
         """Make the writes inside one atomic, durable transaction; an exception undoes all of it.
 
-        It may write to the organizations that it names, to no other: StoreError. From its first
-        moment no other transaction writes to those, so what it reads of them stays so until it ends.
-        A transaction inside a transaction is part of the outer one and names some of its
-        organizations, else StoreError; an exception undoes the inner, and the outer may go on. Not so
-        after a StoreError.
+        It writes only to the organizations that it names; no other transaction writes
+        to those until it ends. A transaction inside a transaction is part of the outer one and names some of its
+        organizations; an exception undoes the inner one, and the outer may go on, except after
+        a StoreError. Raises StoreError for an organization that is not named.
         """
 
     def snapshot(self, *organizations: str) -> AbstractContextManager[Snapshot]:
         """Open a reader of these organizations, each as of one moment from now on; it may stay open long.
 
-        It reads what was committed by then, even inside a transaction. What else the thread, or any
-        other, does with the store meanwhile does not disturb it.
+        It reads only what was committed by then, even inside a transaction. Other uses of the store by the
+        thread, or by others, do not disturb it.
         """
 
     def put(self, record: Record) -> None:
-        """Keep a record in place of any with its organization, kind and id, and index its text.
+        """Write a record, replacing any with its organization, kind and id, and index its text.
 
-        Instants are kept, not their zones: they come back in UTC.
+        Time zones are not kept: instants are read back in UTC.
         """
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
@@ -82,7 +81,7 @@ class Store(Protocol):
     ) -> list[tuple[Any, ...]]:
         """Return some fields of each selected record, in no order: far quicker than whole records.
 
-        Raises AttributeError if the records keep no field of a name.
+        Raises AttributeError if the records have no field of a name.
         """
 
     def page(
@@ -100,10 +99,10 @@ class Store(Protocol):
         """
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
-        """Yield the selected records one at a time, in the order of `find`, holding few of them.
+        """Yield the selected records, in the order of `find`, with few of them in memory.
 
-        All are as of the moment the first is asked for, and committed by then, even inside a
-        transaction. What else the thread asks the store meanwhile does not disturb them.
+        All are as of the moment when the first is asked for, and committed by then, even inside a
+        transaction. Other uses of the store by the thread do not disturb it.
         """
 
     def ids(
@@ -115,9 +114,9 @@ class Store(Protocol):
         """Count the selected records."""
 
     def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
-        """Put together the selected records that agree in the text fields `by`, latest first.
+        """Return the selected records as groups that agree in the text fields `by`, latest first.
 
-        `span` names the instant of which each group tells the least and the greatest; ties go by
+        `span` names the field with the instant of which each group has the least and the greatest. Ties are sorted by
         the values, None first.
         """
 
@@ -130,7 +129,7 @@ class Store(Protocol):
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
         """Return the organizations that hold or have held a record, sorted; with `among`, only those in it.
 
-        Every request asks: with `among` it costs the same however many there are.
+        Every request asks this: with `among` the cost does not grow with the number of organizations.
         """
 
     def match(
@@ -166,10 +165,10 @@ class Store(Protocol):
         vectors: Vectors,
         states: bytes | None = None,
     ) -> None:
-        """Keep the vectors of a record's text, and its token states, in place of earlier ones.
+        """Write the vectors of a record's text, and its token states, replacing earlier ones.
 
         Vectors are kept as float16, states as they are given, in the form that the space names.
-        Changing the text (`put`) removes both. Raises NotFound if there is no such record,
+        `put` removes both if it changes the text. Raises NotFound if there is no such record,
         InvalidInput if a row is not finite, not of length 1 or not of the space's dimensions, or
         states have no form.
         """
@@ -177,7 +176,7 @@ class Store(Protocol):
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
-        """Return a record's vectors as they are kept, or None."""
+        """Return a record's vector space and its vectors as they are kept; None if it has none."""
 
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
@@ -211,18 +210,18 @@ class Store(Protocol):
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,).
 
-        Best first, ties by id; only records with vectors of that space. Beside the `limit` best come
-        the selected records that `also` names, however they rank. An engine may miss a few of
-        many: of the ten best, less than one in a hundred. A vector as no record could have it:
-        InvalidInput.
+        Best first, ties by id; only records with vectors of that space. The selected records with an id in `also`
+        are added to the `limit` best, however they rank. An engine may miss a few of
+        many: of the ten best, less than one in a hundred. Raises InvalidInput if the vector is not of
+        the space's dimensions or not of length 1.
         """
 
     def neighbours(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
-        """Return, by id, up to `reach` ids of records before it and as many behind it, nearest first.
+        """Return for each of the ids up to `reach` ids of records before it and as many after it, nearest first.
 
-        In the order of ids, which is that of writing, whatever a reader may see.
+        Ids are in the order of writing. Records count whether or not a reader may see them.
         """
 
     def edges(
@@ -234,7 +233,7 @@ class Store(Protocol):
         """
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
-        """Return the edges that `edges` returns with a limit, without the fields that only readers of a record need."""
+        """Return the edges that `edges` returns with a limit, with only the fields that a graph walk needs."""
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words.
@@ -245,7 +244,7 @@ class Store(Protocol):
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
         """Return the latest change of each record that changed after `since`, oldest first.
 
-        New vectors are a change of their record; what goes with a deleted record is deleted too.
+        New vectors are a change of their record; records deleted along with another are changes too.
         """
 
     def sequence(self, organization: str) -> int:
@@ -256,7 +255,7 @@ class Store(Protocol):
 
 
 class Tended(Store, Protocol):
-    """The store with its database and what maintenance needs: status, doctor, metrics, backup."""
+    """The store with its database and its upkeep, for status, doctor, metrics and backups."""
 
     @property
     def database(self) -> Database:

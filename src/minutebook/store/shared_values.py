@@ -4,9 +4,9 @@ from typing import Protocol
 
 
 class SharedValues(Protocol):
-    """Where an engine keeps them; each member may be called from any thread.
+    """The shared values of an engine; each member may be called from any thread.
 
-    A shared value is no record: it has no organization, and nobody is told that it changed. Written inside a
+    A shared value is no record: it has no organization, and its changes are not in the change feed. Written inside a
     transaction, it is part of it, and nobody else writes it until the transaction ends.
     """
 
@@ -14,7 +14,7 @@ class SharedValues(Protocol):
         """Return the shared value of a name, or None."""
 
     def write(self, name: str, text: str) -> None:
-        """Keep a value in place of any of that name."""
+        """Write a value, replacing any of that name."""
 
     def claim(self, name: str, text: str) -> str:
-        """Keep a value unless there is one of that name; return the one that there is then."""
+        """Write a value unless there is one of that name; return the value that is there afterwards."""

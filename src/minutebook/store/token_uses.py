@@ -1,4 +1,4 @@
-"""The last use of each token: beside the records, since reading callers write it."""
+"""The last use of each token, kept outside the records because callers that only read write it."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ _NOTE = (
 class TokenUses:
     """The last uses in a table of the database; each member may be called from any thread.
 
-    It is no record: no organization's writers wait for it, and nobody is told that it changed.
+    A use is no record: no organization's writers wait for it, and it is not in the change feed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -22,11 +22,11 @@ class TokenUses:
 
     def note(self, token: str, at: datetime) -> None:
         """Note that a token was used at an instant, unless a later use is noted."""
-        with self._database.writing_beside() as connection:
+        with self._database.writing_outside_feed() as connection:
             connection.run(_NOTE, (token, microseconds(at)))
 
     def latest(self) -> dict[str, datetime]:
-        """Return when each token was used last, by its id."""
+        """Return the instant of the last use of each token, by its id."""
         with self._database.reading() as connection:
             rows = connection.rows("SELECT token, at FROM uses")
         return {value_text(token): instant(at) for token, at in rows}

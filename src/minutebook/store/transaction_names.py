@@ -1,4 +1,4 @@
-"""Which organizations a transaction may write to, and a snapshot read."""
+"""The organizations that a transaction may write to, or a snapshot read."""
 
 import threading
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from minutebook.record.errors import StoreError
 class TransactionNames(threading.local):
     """Keeps, for each thread, the organizations that its transaction names.
 
-    Every engine has one, so that a write which a transaction does not name is refused by each of
-    them, whatever the engine locks.
+    Every engine has one, so that each refuses a write to an organization that the transaction does not name,
+    whatever the engine locks.
     """
 
     _named: frozenset[str] | None = None

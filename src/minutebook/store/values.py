@@ -1,4 +1,4 @@
-"""Values that a store takes and gives beside the records themselves."""
+"""Values that a store takes and returns, other than the records themselves."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,18 +14,18 @@ R = TypeVar("R", bound=Record)
 T = TypeVar("T", bound=TextRecord)
 
 Vectors: TypeAlias = NDArray[np.float32]
-"""One unit-length row a part of a text; shape (parts, dimensions)."""
+"""A unit-length row for each part of a text; shape (parts, dimensions)."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace:
-    """Which model made a vector. Vectors of different spaces are never compared."""
+    """The space of the vectors of one model. Vectors of different spaces are never compared."""
 
     name: str
     digest: str
     dimensions: int
     states: str = field(default="", compare=False)
-    """The form in which token states are kept beside the vectors; empty where none are."""
+    """The form in which token states are kept beside the vectors; empty if none are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Candidate:
 
 
 class Tie(NamedTuple):
-    """An edge as a graph walk needs it, at a fraction of the record's cost."""
+    """An edge with only the fields that a graph walk needs, which is quicker to read."""
 
     of: type[Edge]
-    """The class of the edge, which says what it joins."""
+    """The class of the edge."""
     id: str
     source: str
     target: str
@@ -50,7 +50,7 @@ class Tie(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Records that agree in some fields: the fields' values, how many, from when to when."""
+    """Records that agree in some fields: the fields' values, the number of records, their first and last instants."""
 
     values: tuple[str | None, ...]
     count: int
@@ -70,7 +70,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """Transactions of this process that wrote, their seconds, and the seconds they had to wait."""
+    """The number of writing transactions of this process, the seconds that they took, and the seconds that they waited."""
 
     count: int = 0
     seconds: float = 0.0
@@ -79,7 +79,7 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How the records on a server are spread over machines, those of an organization on one of them.
+    """The spread of the records on a server over machines; those of an organization are on one of them.
 
     Without a cluster there is one node, and no shards.
     """
@@ -100,7 +100,7 @@ class TextVectors:
     states: bytes | None = None
 
     def same_as(self, other: "TextVectors | None") -> bool:
-        """Tell whether two are the same, byte by byte."""
+        """Tell whether two embeddings are the same, byte by byte."""
         return (
             other is not None
             and (self.space, self.space.states, self.states)
@@ -117,8 +117,8 @@ class Carried:
     embedding: TextVectors | None = None
 
 
-Gone: TypeAlias = tuple[type[Record], str]
-"""The class and id of a record that its store no longer has."""
+RemovedRecord: TypeAlias = tuple[type[Record], str]
+"""The class and id of a record that was removed from its store."""
 
 
 class Moment(Protocol):

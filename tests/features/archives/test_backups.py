@@ -22,7 +22,7 @@ from minutebook.features.ledger.repositories import Ledgers
 from minutebook.record.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
 from minutebook.record.records import Memory, Role
 from minutebook.record.rights.grants import Grant
-from minutebook.store.disk.atomic_file import noted_in, scratch_folder
+from minutebook.store.disk.atomic_file import noting_parts, scratch_folder
 from tests.features.archives.test_archives_processes import small
 from tests.features.ledger.decided import PERSON, decisions_in, draft
 from tests.features.ledger.test_decisions_together import check_agreed, decider, start
@@ -304,7 +304,7 @@ def test_a_backup_under_way_is_left_alone(opener: Opener, tmp_path: Path) -> Non
     home, folder = tmp_path / "home", tmp_path / "one"
     folder.mkdir()
     opener(name="home").remember("tea at five")
-    with noted_in(home, folder / "all.tar"), scratch_folder(folder / "all.tar") as work:
+    with noting_parts(home, folder / "all.tar"), scratch_folder(folder / "all.tar") as work:
         (work / "minutebook.db").touch()
         run_in("doctor", "--home", str(home)).wait(60)
         run_in("backup", str(folder / "other.tar"), "--home", str(home)).wait(60)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from minutebook.features.hooks import log as hook_log
-from minutebook.features.hooks.cli import lately, trouble_in
+from minutebook.features.hooks.cli import event_rows, trouble_in
 from minutebook.features.hooks.cut_short import unfinished
 from minutebook.features.hooks.known import is_ignored
 from minutebook.features.install.hooks import HOOKS
@@ -514,7 +514,7 @@ def test_the_log_is_bounded_and_summed_up(tmp_path: Path) -> None:
     with (tmp_path / hook_log.NAME).open("a") as file:
         file.write("half a li")
     entries = hook_log.entries(str(tmp_path))
-    (row,) = lately(entries)
+    (row,) = event_rows(entries)
     assert row["outcomes"] == {"answered": 100, "late": 100}
     assert (row["milliseconds"], row["tokens"]) == (9, 7)
     assert trouble_in(entries) == "Of the last 200 hooks of clients 100 came too late and 0 failed."

@@ -1,6 +1,6 @@
 """Habits, rules and preferences are told from facts and from what happened; both lists were written before the weights were fitted."""
 
-from minutebook.features.hooks.statements import standing
+from minutebook.features.hooks.statements import standing_ids_of
 from minutebook.model.service import Embedding
 from minutebook.record.records import MemoryType
 from tests.world import Opener
@@ -70,11 +70,11 @@ Paul a quitté l'équipe en juin.
 def test_habits_are_told_from_facts_by_their_vectors(opener: Opener, built_in: Embedding) -> None:
     world = opener(built_in, wait=60.0)
     texts = {world.remember(text, type=MemoryType.SEMANTIC): text for text in STANDING + ONCE}
-    found = standing(world.app.infrastructure.records, map(world.memory, texts))
+    found = standing_ids_of(world.app.infrastructure.records, map(world.memory, texts))
     assert {texts[id] for id in found} ^ set(STANDING) <= MISTAKEN
 
 
 def test_without_the_vectors_of_a_known_model_nothing_is_told(opener: Opener) -> None:
     world = opener()
     id = world.remember(STANDING[0], type=MemoryType.SEMANTIC)
-    assert standing(world.app.infrastructure.records, [world.memory(id)]) == set()
+    assert standing_ids_of(world.app.infrastructure.records, [world.memory(id)]) == set()

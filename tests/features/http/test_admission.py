@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from minutebook.features.http.requests.admission import SHOWN, Admission, _Principals
+from minutebook.features.http.requests.admission import REMEMBERED, Admission, _Principals
 from minutebook.features.http.requests.body import LARGE, read_body
 from minutebook.record.caller import Caller
 from minutebook.record.records import Role
@@ -224,10 +224,10 @@ def test_a_long_request_keeps_the_next_waiting_for_a_time_only(
 def test_what_one_shows_makes_nobody_else_forgotten() -> None:
     principals = _Principals()
     principals.remember(b"ben's", "ben")
-    for number in range(10 * SHOWN):
+    for number in range(10 * REMEMBERED):
         principals.remember(b"%d" % number, "ana")
     assert principals.find(b"ben's") == "ben"
-    assert [principals.find(b"%d" % n) for n in (0, 10 * SHOWN - 1)] == [None, "ana"]
+    assert [principals.find(b"%d" % n) for n in (0, 10 * REMEMBERED - 1)] == [None, "ana"]
 
 
 def test_no_more_principals_are_remembered_than_are_kept() -> None:
@@ -235,4 +235,4 @@ def test_no_more_principals_are_remembered_than_are_kept() -> None:
     for number in range(KEPT + 1):
         principals.remember(b"%d" % number, f"{number}")
     assert principals.find(b"0") is None
-    assert (len(principals._of), len(principals._shown)) == (KEPT, KEPT)
+    assert (len(principals._principals), len(principals._credentials)) == (KEPT, KEPT)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.features.http.requests.hosts import Address, AllowedHosts, address_given
+from minutebook.features.http.requests.hosts import Address, AllowedHosts, parsed_address
 from minutebook.record.errors import InvalidInput
 
 
@@ -22,10 +22,10 @@ from minutebook.record.errors import InvalidInput
 def test_an_address_is_read_and_known_for_this_machines_own(
     text: str, address: Address, is_loopback: bool
 ) -> None:
-    read = address_given(text)
+    read = parsed_address(text)
     assert read == address
     assert read.is_loopback is is_loopback
-    assert address_given(str(read)) == read
+    assert parsed_address(str(read)) == read
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_an_address_is_read_and_known_for_this_machines_own(
 )
 def test_what_is_no_address_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidInput, match="HOST:PORT"):
-        address_given(text)
+        parsed_address(text)
 
 
 NAMES = AllowedHosts({"memory.example.com"}, {"https://app.example.com"}, is_loopback=True)

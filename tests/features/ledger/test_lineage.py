@@ -26,12 +26,12 @@ from minutebook.features.ledger.lineage import (
 )
 from minutebook.record.caller import Caller
 from minutebook.record.errors import Conflict, Decided, Forbidden, UnderReview
+from minutebook.record.policy import check_not_viewer
 from minutebook.record.records import Authorship, Decision, DecisionStatus, ProposalStatus, Role
 from minutebook.record.writing.decision_drafts import (
     IMMUTABLE_FIELDS,
     authorship_of,
     check_may_accept,
-    check_may_propose,
 )
 from tests.store.samples import START, decision, proposal
 
@@ -295,7 +295,7 @@ def test_a_viewer_only_reads() -> None:
     viewer = by(Role.VIEWER)
     for ask in (
         lambda: check_may_record(viewer, []),
-        lambda: check_may_propose(viewer),
+        lambda: check_not_viewer(viewer, "propose"),
         lambda: check_may_supersede(viewer, *seat(old())),
         lambda: check_may_accept(viewer),
     ):

@@ -86,7 +86,7 @@ class Stream:
 
 @pytest.fixture(autouse=True)
 def _looked_at_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "EVERY", 0.1)
+    monkeypatch.setattr(live, "CHECK_EVERY", 0.1)
     monkeypatch.setattr(access, "CHECK_EVERY", 0.1)
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.features.summarizer.worth import centralities, likeness, weighed
+from minutebook.features.summarizer.worth import centralities, likeness, term_weights
 
 texts = st.lists(
     st.lists(st.sampled_from(["bread", "oven", "flour", "the", "东京", "a.py"]), max_size=5).map(
@@ -15,7 +15,7 @@ texts = st.lists(
 
 def test_what_shares_words_with_the_rest_is_nearer() -> None:
     near = centralities(
-        weighed(["bread in the oven", "the oven bakes bread", "a cormorant", "the"])
+        term_weights(["bread in the oven", "the oven bakes bread", "a cormorant", "the"])
     )
     assert near[0] > near[2]
     assert near[3] == 0.0
@@ -23,13 +23,13 @@ def test_what_shares_words_with_the_rest_is_nearer() -> None:
 
 @given(texts)
 def test_nearness_lies_between_0_and_1_and_is_the_same_each_time(said: list[str]) -> None:
-    near = centralities(weighed(said))
+    near = centralities(term_weights(said))
     assert all(0.0 <= each <= 1.0 + 1e-9 for each in near)
-    assert near == centralities(weighed(list(said)))
+    assert near == centralities(term_weights(list(said)))
 
 
 @given(texts)
 def test_a_text_is_most_like_itself(said: list[str]) -> None:
-    rows = weighed(said)
+    rows = term_weights(said)
     for one in rows:
         assert all(likeness(one, other) <= likeness(one, one) + 1e-9 for other in rows)

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.features.summarizer.talks import Said, kinds_of, taken_back
+from minutebook.features.summarizer.talks import Statement, kinds_of, taken_back
 
 
 def chances(*turns: tuple[str, str]) -> dict[str, float]:
     """Return the chance of each statement of prompts and responses, by its text."""
     said = [
-        Said(text, turn, by_user)
+        Statement(text, turn, by_user)
         for turn, (prompt, response) in enumerate(turns)
         for by_user, text in ((True, prompt), (False, response))
     ]
@@ -55,9 +55,9 @@ def test_what_is_said_of_another_thing_takes_nothing_back(
 
 def test_it_is_said_by_which_later_statement() -> None:
     said = [
-        Said("The p99 is 310 ms on staging.", 0, by_user=False),
-        Said("Really?", 1, by_user=True),
-        Said("Correction: the p99 on staging is 190 ms.", 1, by_user=False),
+        Statement("The p99 is 310 ms on staging.", 0, by_user=False),
+        Statement("Really?", 1, by_user=True),
+        Statement("Correction: the p99 on staging is 190 ms.", 1, by_user=False),
     ]
     found = taken_back(said, [0])[0]
     assert found.by in (2, None)
@@ -85,7 +85,7 @@ texts = st.lists(
 
 @given(st.lists(st.tuples(texts, st.booleans()), max_size=6))
 def test_chances_are_shares_and_the_last_turn_always_stands(told: list[tuple[str, bool]]) -> None:
-    said = [Said(text, turn, by_user) for turn, (text, by_user) in enumerate(told)]
+    said = [Statement(text, turn, by_user) for turn, (text, by_user) in enumerate(told)]
     found = taken_back(said, range(len(said)))
     assert all(0 <= each.chance <= 1 for each in found.values())
     assert found == taken_back(said, range(len(said)))

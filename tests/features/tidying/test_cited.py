@@ -58,7 +58,7 @@ def later(world: World, shop: Path, code: str) -> str:
 
 def _last(world: World) -> str:
     found = world.app.get(Undo).last(person(world))
-    return str(found.act.last.number)
+    return str(found.act.last_entry.number)
 
 
 def waiting(world: World) -> list[ShownSuggestion]:

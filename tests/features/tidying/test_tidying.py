@@ -127,13 +127,13 @@ def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_a
     assert records(world) == before
     for name in ("1", "2"):
         inbox.apply(asked, name)
-    act = undo.last(PERSON).act.last.number
+    act = undo.last(PERSON).act.last_entry.number
     undo.take_back(PERSON, str(act))
     assert records(world) == before
     assert [each.name for each in waiting(world)] == ["1", "2"]
     # A refusal is an act as well, with the link that says that both stay.
     inbox.refuse(with_call(PERSON, request="another"), "1")
-    undo.take_back(PERSON, str(undo.last(PERSON).act.last.number))
+    undo.take_back(PERSON, str(undo.last(PERSON).act.last_entry.number))
     assert [each.name for each in waiting(world)] == ["1", "2"]
 
 

@@ -289,7 +289,7 @@ def test_an_import_of_more_records_than_an_entry_has_is_taken_back(world: World)
     run(asking(world), "notes: /notes", changed, lambda: 1.0, dry_run=False)
     taken_back(world, last_number(world))
     assert records(world) == first
-    taken_back(world, str(world.app.get(Undo).last(PERSON).act.last.number))
+    taken_back(world, str(world.app.get(Undo).last(PERSON).act.last_entry.number))
     assert records(world) == before
     check_sound(world)
 
@@ -325,7 +325,7 @@ def test_acts_are_taken_back_one_after_the_other(world: World) -> None:
     for _ in range(3):
         found = undo.last(PERSON)
         assert not undo.obstacle(PERSON, found)
-        taken_back(world, str(found.act.last.number))
+        taken_back(world, str(found.act.last_entry.number))
     assert records(world) == empty
     with pytest.raises(Conflict, match="no act of yours"):
         undo.last(PERSON)

@@ -39,7 +39,7 @@ def kept(world: World, text: str) -> tuple[str, list[str]]:
     note = caller.call.notes.get("similar")
     if note is None:
         return memory.id, []
-    assert note.facts["owner"] == memory.id
+    assert note.facts["of"] == memory.id
     told = note.facts["memories"]
     assert isinstance(told, list)
     assert all(each["id"] in note.text for each in told)

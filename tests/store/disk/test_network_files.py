@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.store.disk.network_files import network_type, type_among
+from minutebook.store.disk.network_files import network_type, network_type_in
 
 MOUNTS = rb"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 0 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -32,7 +32,7 @@ no mount at all
     ],
 )
 def test_the_innermost_mount_says_whether_a_network_is_between(path: str, kind: str | None) -> None:
-    assert type_among(MOUNTS, path) == kind
+    assert network_type_in(MOUNTS, path) == kind
 
 
 def test_a_folder_of_tests_is_on_a_disk_of_this_machine(tmp_path: Path) -> None:

@@ -61,11 +61,7 @@ _FIELD = 15
 )
 @click.option("--valid-until", metavar="TIME", help="True until then: 2026-12-31; 7d is in a week.")
 @click.option(
-    "--link",
-    "links",
-    multiple=True,
-    metavar="ID[:TYPE]",
-    help="Lead to this memory; repeatable.",
+    "--link", "links", multiple=True, metavar="ID[:TYPE]", help="Lead to this memory; repeatable."
 )
 @click.option(
     "--supersedes",
@@ -195,11 +191,7 @@ def _edit(options: dict[str, str], id: str) -> Memory:
 @click.command(short_help="End a memory that is no longer true.")
 @click.argument("id")
 @click.option("--reason", required=True, help="Why it no longer holds.")
-@click.option(
-    "--superseded-by",
-    metavar="ID",
-    help="The memory that holds in its place.",
-)
+@click.option("--superseded-by", metavar="ID", help="The memory that holds in its place.")
 @identity
 def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str | None) -> Memory:
     """End the memory ID now: it is no longer true, and still found in the past."""

@@ -1,1 +1,1 @@
-"""Records taken out and brought in: archives, folders of notes, tables, backups."""
+"""Exports and imports of records: archives, folders of notes, tables, backups."""

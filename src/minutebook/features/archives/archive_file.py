@@ -27,12 +27,12 @@ from minutebook.record.records import Kind, Record, Summary, Turn
 from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting
 from minutebook.store.disk.sealed_lines import LONGEST_LINE, SEAL, SealedLines, open_plain
 
-At = Callable[[int], None]
-"""Hears how many bytes have been read."""
+OnRead = Callable[[int], None]
+"""Is called with the number of bytes read so far."""
 
 
 class ArchiveWriter(SealedLines):
-    """Writes an archive with known counts: a header, a line a record, a seal over both."""
+    """Writes an archive with known counts: a header, a line for each record, and a seal over both."""
 
     def __init__(self, file: BinaryIO, made_at: datetime, counts: Mapping[Kind, int]) -> None:
         super().__init__(file)
@@ -44,7 +44,7 @@ class ArchiveWriter(SealedLines):
 
 
 class JournalWriter(SealedLines):
-    """Writes turns and summaries in the journal's published data model: a line a record, no other."""
+    """Writes turns and summaries in the journal's published data model: a line for each record, no header or seal."""
 
     def add(self, record: Record) -> None:
         """Write a turn or a summary."""
@@ -52,14 +52,14 @@ class JournalWriter(SealedLines):
         self.write(journal_line(record))
 
     def seal(self, **further: object) -> str:
-        """Return the digest of the file, for archives without a seal."""
+        """Return the digest of the file; such a file has no seal."""
         return self.digest
 
 
 class Reader:
-    """Reads an archive, ours or a foreign one, as often as asked; the owner is for lines without one.
+    """Reads an archive, ours or a foreign one, any number of times.
 
-    Foreign lines are Memory Core's, or of the journal's published data model.
+    Foreign lines are Memory Core's, or of the journal's published data model; their records get the `owner`.
     """
 
     def __init__(self, file: BinaryIO, called: str, owner: Owner) -> None:
@@ -68,11 +68,11 @@ class Reader:
         self._owner = owner
         self.size = file.seek(0, io.SEEK_END)
         self.counts: dict[Kind, int] = {}
-        """How many records of which kinds there are, once all have been read."""
+        """The number of records by kind, after all have been read."""
         self.digest = ""
-        """The digest of all but the seal, once all have been read."""
+        """The digest of all lines but the seal, after all have been read."""
 
-    def records(self, at: At) -> Iterator[tuple[int, Record]]:
+    def records(self, at: OnRead) -> Iterator[tuple[int, Record]]:
         """Yield the line number and the record of each line.
 
         Raises InvalidArchive at the first line that does not fit, or at the end if the seal is
@@ -103,12 +103,8 @@ class Reader:
                     yield number, record
             sum.update(line)
         if number == 0 or (stated_counts is not None and not is_sealed):
-            reason = (
-                Reason("the file is empty")
-                if number == 0
-                else Reason("the file ends before its last line")
-            )
-            raise InvalidArchive(self.called, reason)
+            reason = Reason("the file ends before its last line")
+            raise InvalidArchive(self.called, reason if number else Reason("the file is empty"))
         self.counts = dict(found) if stated_counts is None else stated_counts
         self.digest = sum.hexdigest()
 
@@ -147,7 +143,7 @@ class Reader:
 def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Iterator[Reader]:
     """Open an archive, encrypted or not.
 
-    Raises InvalidInput if there is no plain file, StoreError if it cannot be read, EncryptionKeyMissing.
+    Raises InvalidInput if there is no plain file, StoreError if it cannot be read, EncryptionKeyMissing if `keys` lack its key.
     """
     called = archive.called
     try:
@@ -158,7 +154,7 @@ def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Ite
     except FileNotFoundError as error:
         raise InvalidInput("file", "must exist; there is no {called}", called=called) from error
     except OSError as error:
-        # From Python 3.13 on a path that leads in a circle is found here, not when it is resolved.
+        # Since Python 3.13 a circular link is found here, not when the path is resolved.
         if error.errno == ELOOP:
             raise InvalidInput(
                 "file", "must be a plain file; {called} is a link", called=called
@@ -178,7 +174,10 @@ def _check_line(line: bytes, *, is_sealed: bool) -> None:
 
 
 def _check_place(record: Record, counts: Mapping[Kind, int], latest: int) -> int:
-    """Refuse a record of a kind that the header leaves out, or that stood earlier; give its place."""
+    """Return the index of a record's kind in KINDS.
+
+    Raises InvalidInput if the header does not name the kind, or a later kind (`latest`) came before it.
+    """
     if record.kind not in counts:
         raise InvalidInput(
             "kind", "must be one that the header names; {kind} is none", kind=record.kind

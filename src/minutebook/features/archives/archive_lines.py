@@ -1,9 +1,9 @@
-"""The form of an archive of records, and how its lines become records again.
+"""The format of an archive of records, and of foreign archives.
 
-The first line is a header, the last a seal; between them stands a record a line, in the order of
-`KINDS`, so that the parts of a whole come before it. Memory Core's own exports, lines of
-`{id, embedding, metadata, document}` without header and seal, are read as well. So are, and they can be
-written, lines of the journal's published data model: a turn or a summary with those fields only.
+The first line is a header, the last a seal; between them is a line for each record, in the order of
+`KINDS`, so that parts come before their whole. Memory Core's exports, lines of
+`{id, embedding, metadata, document}` without header and seal, are read, too. Lines of the journal's published data
+model, a turn or a summary with those fields only, are read and written.
 """
 
 from collections.abc import Mapping
@@ -23,26 +23,26 @@ FORMAT = "minutebook-archive"
 VERSION = 1
 
 JOURNAL = (Kind.TURN, Kind.SUMMARY)
-"""The kinds that callers take out and bring in themselves."""
+"""The kinds that any caller may export and import."""
 
 KINDS = (
     *(Kind.VERSION, Kind.FILE, Kind.CHUNK, Kind.ENTRY, Kind.LINK),
     *(Kind.HEAD, Kind.ENTITY, Kind.RELATION, Kind.DECISION, Kind.PROPOSAL, Kind.PROJECT),
     *(Kind.TURN, Kind.SUMMARY),
-    # Last, so that they find the entities that they mention.
+    # Last, so that the entities that they mention are there.
     Kind.MEMORY,
 )
 """Every kind that is archived, parts before what they are part of."""
 
 DERIVED = (Kind.FILE, Kind.CHUNK, Kind.PROJECT)
-"""What `minutebook index` makes anew from the folders of code: taken out only if asked for."""
+"""The kinds that `minutebook index` makes anew from the folders of code: exported only if asked for."""
 
 OWN = tuple(kind for kind in KINDS if kind not in DERIVED)
-"""The kinds that nothing else could make again."""
+"""The kinds that cannot be derived again."""
 
 LEFT_OUT = (Kind.MENTION, Kind.COMMIT, Kind.LEDGER, Kind.TOKEN)
-"""Mentions are made anew, commits are read from Git; a ledger's mark says how far tables have followed the Git beside them;
-who may come into one store may not for that reason come into another."""
+"""The kinds that are never exported: mentions are made anew, commits are read from Git, a ledger's mark belongs to the Git
+beside the store, and a token for one store must not let its bearer into another."""
 
 
 TURN_TYPE = "agent-interaction"
@@ -57,7 +57,7 @@ _SUMMARY_FIELDS = (
 
 
 class Mode(StrEnum):
-    """How an import treats existing records: leave them, or replace them by the archive."""
+    """The treatment of existing records by an import: they are left, or replaced by the archive."""
 
     MERGE = "merge"
     REPLACE = "replace"
@@ -65,7 +65,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of imported lines that name none."""
+    """The scope and author of records from lines that name none."""
 
     organization: str
     repository: str | None
@@ -74,7 +74,7 @@ class Owner:
 
 
 def header(made_at: datetime, counts: Mapping[Kind, int]) -> dict[str, object]:
-    """Return an archive's header: how many records of which kinds follow."""
+    """Return an archive's header, with the number of records by kind."""
     created = made_at.astimezone(UTC).isoformat()
     return {"format": FORMAT, "version": VERSION, "made_at": created, "counts": dict(counts)}
 
@@ -100,7 +100,7 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
 
 
 def foreign_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
-    """Return the record of a line that Memory Core wrote, without its embedding (another model's).
+    """Return the record of a line that Memory Core wrote, without its embedding, which is another model's.
 
     Raises InvalidInput if a field is missing or has another type.
     """
@@ -108,7 +108,7 @@ def foreign_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
     if not isinstance(metadata, dict):
         raise InvalidInput("metadata", "must be an object, as in Memory Core's exports")
     if "title" not in metadata:
-        # Its store keeps no nulls: who gave no thought has none there.
+        # Its store has no nulls, so a turn without a thought lacks the field.
         thought = _text(metadata, "thought") if "thought" in metadata else ""
         return _turn(metadata, owner, _text(item, "id"), thought)
     category = str(metadata.get("category", ""))
@@ -124,9 +124,9 @@ def foreign_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
 
 
 def journal_line(record: Turn | Summary) -> bytes:
-    """Write a turn or a summary as a line of the journal's published data model.
+    """Return a turn or a summary as a line of the journal's published data model.
 
-    Whose it is, who wrote it and the reasons for the scores have no field there and are left out.
+    Scope, author and the reasons for scores have no field there and are left out.
     """
     common = {"id": record.id, "sessionId": record.session, "timestamp": rfc3339(record.at)}
     if isinstance(record, Turn):
@@ -153,10 +153,10 @@ def journal_line(record: Turn | Summary) -> bytes:
 
 
 def journal_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
-    """Make the record of a line of the journal's published data model.
+    """Return the record of a line of the journal's published data model.
 
-    A line with a title is a summary; its id follows from the session's name, as always. Raises
-    InvalidInput that names the field which is missing, unknown or does not fit.
+    A line with a title is a summary; its id is made of the session's name, as always. Raises
+    InvalidInput, naming the field, if one is missing, unknown or does not fit.
     """
     fields = _SUMMARY_FIELDS if "title" in item else _TURN_FIELDS
     unknown = item.keys() - set(fields)
@@ -244,7 +244,7 @@ def _text(item: Mapping[str, Any], name: str) -> str:
 
 
 def _whole(item: Mapping[str, Any], name: str) -> int:
-    """Read a number; a model that was asked for a whole one may have given another."""
+    """Return a number rounded: a model that was asked for a whole one may have given another."""
     value = item.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(name, "must be a number")
@@ -252,7 +252,7 @@ def _whole(item: Mapping[str, Any], name: str) -> int:
 
 
 def _technologies(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """Read a list of texts, or the names with commas between them that Memory Core keeps."""
+    """Return the names in a list of texts, or in a text with commas, as Memory Core has it."""
     value = item.get("technologies", "")
     if isinstance(value, str):
         value = value.split(",")
@@ -262,7 +262,7 @@ def _technologies(item: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _instant(item: Mapping[str, Any]) -> datetime:
-    """Read ISO text, taken for UTC where it names no zone, or milliseconds since 1970."""
+    """Return the instant in ISO text, in UTC if it names no zone, or in milliseconds since 1970."""
     value = item.get("timestamp")
     try:
         if isinstance(value, str):

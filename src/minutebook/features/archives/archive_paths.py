@@ -1,4 +1,4 @@
-"""Where callers may have archives written and read."""
+"""The paths at which callers may have archives written and read."""
 
 import hashlib
 import json
@@ -21,19 +21,19 @@ _LONGEST_SLUG = 40
 
 @dataclass(frozen=True, slots=True)
 class ArchivePath:
-    """Where an archive is, and the name by which its caller knows it, for messages."""
+    """The path of an archive, and the name by which its caller knows it, for messages."""
 
     path: Path
     called: str
 
 
 class ArchivePaths:
-    """Holds the paths that callers name to some folders and their contents.
+    """Limits the paths that callers name to the folders that they may use.
 
-    Who came with a token has a folder below `backups` (or the first root of whoever comes without
-    one), shared with those of the same scopes only, and those that a table names for their
-    organization; they hear of no path outside. A relative path is below the first folder of the
-    caller's, which is made on first use. Links are followed before the place is judged.
+    A caller with a token has a folder below `backups` (or below the first root for callers without
+    one), shared only with callers of the same scopes, and the folders that a table names for their
+    organization; no message tells them of a path outside. A relative path is below the caller's first folder,
+    which is made on first use. Links are followed before a path is checked.
     """
 
     def __init__(self, backups: Path, roots: Roots) -> None:
@@ -41,7 +41,7 @@ class ArchivePaths:
         self._roots = roots
 
     def new(self, caller: Caller, named: str | None, now: datetime) -> ArchivePath:
-        """Return the path of a file to make: as named, or after the instant.
+        """Return the path of a file to be written, named by the caller or, if `named` is None, after the instant `now`.
 
         Raises InvalidInput if the name does not fit, StoreError if its folder cannot be made.
         """
@@ -59,7 +59,7 @@ class ArchivePaths:
         return self.known(caller, next(name for name in names if not (own / name).exists()))
 
     def known(self, caller: Caller, name: str) -> ArchivePath:
-        """Return the path of a file to read.
+        """Return the path that the caller named.
 
         Raises InvalidInput if it lies outside the allowed folders.
         """
@@ -70,7 +70,7 @@ class ArchivePaths:
             folders = [folder.resolve() for folder in own]
             path = (own[0] / name).resolve()
         except (OSError, RuntimeError):
-            # What is wrong with a path outside is nobody's to learn.
+            # The error must not tell anything of a path outside.
             raise self._outside(caller, own) from None
         for folder in folders:
             if path.is_relative_to(folder):
@@ -90,7 +90,7 @@ class ArchivePaths:
 
     @property
     def _first(self) -> Path:
-        """The folder above those of callers with a token."""
+        """The parent folder of the folders for callers with a token."""
         named = self._roots.named
         return self._backups if isinstance(named, Mapping) or not named else named[0]
 
@@ -103,8 +103,8 @@ class ArchivePaths:
 
 
 def _name_of_scopes(caller: Caller) -> str:
-    """Return the name of a caller's folder, made of all scopes that bind the caller: nobody else reads it."""
+    """Return the name of the folder for callers with the same scopes, made of all scopes that bind them."""
     repositories = None if caller.repositories is None else sorted(caller.repositories)
-    held = json.dumps([caller.organization, repositories, caller.user]).encode()
+    scopes = json.dumps([caller.organization, repositories, caller.user]).encode()
     slug = re.sub(r"[^A-Za-z0-9]+", "-", caller.organization or "any")[:_LONGEST_SLUG]
-    return f"token-{slug}-{hashlib.sha256(held).hexdigest()[:16]}"
+    return f"token-{slug}-{hashlib.sha256(scopes).hexdigest()[:16]}"

@@ -1,4 +1,4 @@
-"""Take records out into a file, and bring them in again."""
+"""Exports records into a file, and imports them again."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from minutebook.config.places import data_directory
 from minutebook.features.archives.archive_file import ArchiveWriter, JournalWriter, reading
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode, Owner
 from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths
-from minutebook.features.archives.importing import HEARD_EVERY, Import, Imported, verified
+from minutebook.features.archives.importing import REPORT_EVERY, Import, Imported, verified
 from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.memory.access.visibility import VisibleMoment
@@ -30,7 +30,7 @@ EXPORT, IMPORT = "export", "import"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A file that was made, and how many records of which kinds it holds."""
+    """An exported file, and the number of its records by kind."""
 
     path: Path
     called: str
@@ -41,7 +41,7 @@ class Exported:
 class Archives:
     """Exports records as lines of JSON, and imports them all or none.
 
-    A file in the data directory of an encrypted store is encrypted; one elsewhere is for others to read.
+    A file in the data directory of an encrypted store is encrypted; one elsewhere is plain.
     """
 
     def __init__(self, app: App) -> None:
@@ -66,23 +66,24 @@ class Archives:
         )
 
     def export_to(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
-        """Do the same in any place; for a person at the command line."""
+        """Export as `export` does, to any path; for a person at the command line."""
         self._check_may_export(caller, kinds)
         return self._write(caller, kinds, ArchivePath(path, str(path)), self._writer)
 
     def export_journal_to(self, caller: Caller, path: Path) -> Exported:
-        """Write turns and summaries, in any place, in the journal's published data model.
+        """Write turns and summaries to any path in the journal's published data model.
 
-        That has no field for scope, author and provenance: an import makes them the caller's own.
+        It has no fields for scope, author and provenance: an import gives the records those of its caller.
         """
         self._check_may_export(caller, JOURNAL)
         archive = ArchivePath(path, str(path))
         return self._write(caller, JOURNAL, archive, lambda file, _: JournalWriter(file))
 
     def import_(self, caller: Caller, path: str, mode: Mode) -> Imported:
-        """Bring in the turns and summaries of a file below the allowed folders, all or none.
+        """Import the turns and summaries of a file below the allowed folders, all or none.
 
-        Raises Refused, InvalidInput for a path, InvalidArchive with the line that does not hold.
+        Raises Refused if the caller may not, InvalidInput if the path does not fit, InvalidArchive, with the line, if the
+        file does not.
         """
         return self._read(caller, self._paths.known(caller, path), mode, again=True)
 
@@ -95,12 +96,12 @@ class Archives:
         is_own: bool = False,
         again: bool = False,
     ) -> Imported:
-        """Do the same from any place; for the person at the command line that owns an open store; else an admin's.
+        """Import any records from any path; for the owner of an open store at the command line, else for an admin.
 
-        A whole store's archive can be merged only. It leaves what is there as it is: memories with
-        their versions, projects with their files, an organization's trail. If the archive `is_own`, of
-        another store of the person, what it says of who wrote, verified, locked and decided holds here,
-        and a trail comes along. What was removed here by its name is left out, unless it is to be taken in `again`.
+        A whole store's archive can be merged only. Existing memories with their versions, projects with
+        their files and an organization's trail stay as they are. If the archive `is_own`, of another store of the
+        same person, its claims about who wrote, verified, locked and decided are believed, and its trail is imported.
+        Records that acts naming them removed here are left out, unless `again`.
         """
         archive = ArchivePath(path, str(path))
         return self._read(caller, archive, mode, is_own=is_own, again=again)
@@ -120,7 +121,7 @@ class Archives:
             if is_own and authorship_of(caller) is Authorship.AGENT:
                 reason = "the role {role} may not say whose a file is; a person may"
                 raise Forbidden(IMPORT, reason, needs=Role.HUMAN, role=caller.role)
-            # An archive is of all that its caller may see, wherever they work.
+            # An import does not depend on the folder that the caller works in.
             caller = without_folder_scope(caller)
             owner = Owner(
                 default_organization(caller), repository_of(caller), caller.user, caller.name
@@ -135,7 +136,7 @@ class Archives:
                 work = Import(
                     self._infrastructure, self._mentions, caller, mode, is_own=is_own, again=again
                 )
-                # Who decides has the ledger's lock first, then the store's; so does who imports.
+                # First the ledger's lock, then the store's, in the same order as for recording a decision.
                 with (
                     self._rebuilds.rebuilding(checked.decided) as rebuildings,
                     self._store.transaction(*work.organizations(checked)),
@@ -161,17 +162,14 @@ class Archives:
             for kind, _, size in parts:
                 counts[kind] += size
             key = self._store.key if self._directory.holds(archive.path) else None
-            with (
-                new_file(archive.path, archive.called) as plain,
-                encrypting(plain, key) as file,
-            ):
+            with new_file(archive.path, archive.called) as plain, encrypting(plain, key) as file:
                 writer = writer_of(file, counts)
                 for done, record in enumerate(_records(parts)):
-                    if done % HEARD_EVERY == 0:
+                    if done % REPORT_EVERY == 0:
                         caller.call.progress(done / counts.total(), f"record {done:,}")
                     writer.add(record)
                 digest = writer.seal()
-                # Before the file has its name: none is there of which the trail knows nothing.
+                # Before the file gets its name, so that there is no file without an entry in the trail.
                 with self._store.transaction(*{moment.organization for _, moment, _ in parts}):
                     for kind, moment, size in parts:
                         if size:
@@ -184,7 +182,7 @@ class Archives:
 
 
 _Part = tuple[Kind, VisibleMoment, int]
-"""A kind, where its records are, and how many there are."""
+"""A kind, the reader of an organization's records, and their number."""
 
 
 def _parts(moments: Sequence[VisibleMoment], kinds: Collection[Kind]) -> list[_Part]:
@@ -202,7 +200,7 @@ def _records(parts: Sequence[_Part]) -> Iterator[Record]:
 
 
 def _is_whole(kinds: Collection[Kind]) -> bool:
-    """Tell whether it is more than sessions."""
+    """Tell whether kinds are more than those of sessions."""
     return not set(kinds) <= set(JOURNAL)
 
 

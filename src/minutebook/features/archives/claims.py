@@ -1,4 +1,4 @@
-"""Unproved statements of a file about its records: kept as claims, without the trust they would give."""
+"""Claims: records of a file whose statements about author, verification and time are unproved, without the trust of these."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -10,13 +10,13 @@ from minutebook.record.origin import Origin, as_client
 from minutebook.record.records import Decision, Memory, Proposal, ProposalStatus, Record, Status
 
 _PAST = ("event_time", "ingestion_time", "updated_at", "created_at", "changed_at", "at")
-"""The fields that say when something was said or done."""
+"""The fields with the instant at which something was said or done."""
 
 
 def as_claim(record: Record, by: str, now: datetime) -> Record:
-    """Return an imported record as a claim: its author is unproved, and nobody verified or locked it.
+    """Return an imported record as a claim that `by` imported, not verified or locked by anybody.
 
-    What it says was done at an instant that has not come yet was done now. A decision becomes a proposal.
+    Instants of the past that lie in the future become `now`. A decision becomes a proposal.
     """
     if isinstance(record, Decision):
         record = _proposed(record)
@@ -38,7 +38,7 @@ def as_claim(record: Record, by: str, now: datetime) -> Record:
 
 
 def is_claim_of(here: Record, record: Record, now: datetime) -> bool:
-    """Tell whether the stored record is the claim of this record, whenever that was imported."""
+    """Tell whether a stored record is the claim that an earlier import made of this record."""
     origin = getattr(here, "origin", None)
     if origin is None or not origin.brought:
         return False
@@ -48,7 +48,7 @@ def is_claim_of(here: Record, record: Record, now: datetime) -> bool:
 
 
 def loses_trust(record: Record) -> bool:
-    """Tell whether a record says that somebody verified, locked or decided it."""
+    """Tell whether a record states that somebody verified, locked or decided it, which a claim loses."""
     if isinstance(record, Memory):
         return record.status in (Status.VERIFIED, Status.LOCKED) or record.locked_by is not None
     return isinstance(record, Decision)

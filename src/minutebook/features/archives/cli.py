@@ -1,4 +1,4 @@
-"""Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
+"""The commands that export records, and back up and restore the data directory."""
 
 import getpass
 from pathlib import Path
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _OF_CONTRACT = ("contract", "journal")
 
-_Told = tuple[object, list[str]]
-"""The result of an export, for programs and for people."""
+_ExportResult = tuple[object, list[str]]
+"""The result of an export for programs, and its lines for people."""
 
 
 @click.command(short_help="Write every record to a file, one a line, as JSON.")
@@ -89,12 +89,14 @@ def _export_records(
     form: str,
     sessions: bool,  # noqa: FBT001
     include_derived: bool,  # noqa: FBT001
-) -> _Told:
+) -> _ExportResult:
     from minutebook.features.archives.archive_lines import JOURNAL, KINDS, OWN
     from minutebook.features.archives.archives import Archives
 
     is_journal = form in _OF_CONTRACT
-    kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
+    kinds = KINDS if include_derived else OWN
+    if sessions or is_journal:
+        kinds = JOURNAL
     if is_journal:
         done = app.get(Archives).export_journal_to(caller, path)
     else:
@@ -109,7 +111,7 @@ def _export_records(
     return done, lines
 
 
-def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
+def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _ExportResult:
     from minutebook.features.archives.exports.folder_exports import FolderExports
 
     exports = app.get(FolderExports)
@@ -126,7 +128,7 @@ def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
     return done, lines
 
 
-def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
+def _export_graph(app: "App", caller: Caller, path: Path) -> _ExportResult:
     from minutebook.features.archives.exports.graph_exports import GraphExports
 
     done = app.get(GraphExports).run(caller, path)
@@ -239,11 +241,7 @@ def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
             f"These tokens let in again as when the backup was made: {_named(done.unsure)}.",
             "Revoke those that were revoked or replaced since; the store before could not be asked.",
         )
-    return {
-        "path": path,
-        "home": settings.home,
-        **fields_of(done),
-    }
+    return {"path": path, "home": settings.home, **fields_of(done)}
 
 
 def _named(tokens: "Sequence[Token]") -> str:

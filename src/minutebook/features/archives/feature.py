@@ -9,7 +9,7 @@ FEATURE = Feature(
     files=Files(
         copies=".settings:copies",
         backups=".copies.backups:known_backups",
-        rewrite=".copies.erasing:without",
+        rewrite=".copies.erasing:rewrite_without",
     ),
     commands={
         "Take out and bring in": {

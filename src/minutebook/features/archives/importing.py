@@ -1,4 +1,4 @@
-"""One import: a file verified whole, then taken in, in one transaction."""
+"""The import of an archive: the whole file is verified, then imported in one transaction."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.features.archives.archive_file import At, Reader
+from minutebook.features.archives.archive_file import OnRead, Reader
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.claims import as_claim, is_claim_of, loses_trust
 from minutebook.features.ledger.mirror.rebuilding import Rebuilding
@@ -24,8 +24,8 @@ from minutebook.memory.intake import (
     Removals,
     Verdict,
     is_forgotten,
+    parent_of,
     verdict_on,
-    whole_of,
 )
 from minutebook.memory.knowledge.mentions import Mentions
 from minutebook.record import policy
@@ -57,22 +57,22 @@ _ACTS = {
     (Mode.MERGE, True): IMPORT_OWN,
     (Mode.REPLACE, True): "replace",
 }
-"""The acts in the trail, by mode and whether the file is of a store of the importer's own."""
-HEARD_EVERY = 1000
+"""The acts in the trail, by mode and whether the file is of the importer's own store."""
+REPORT_EVERY = 1000
 """Lines or records between two reports of progress."""
 
 MOST_TAKEN = 1000
-"""Memories whose entries are written together: the head of a trail is written once for them."""
+"""The most memories whose audit entries are written together, with one new head of the trail."""
 
 _KEY_BYTES = 16
 
 Keys: TypeAlias = NDArray[np.bytes_]
-"""A digest a record, sorted; shape (records,)."""
+"""A digest of each record's kind, organization and id, sorted; shape (records,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The content of a file at its first reading: a key a record, and its digest.
+    """The result of the first reading of a file: the keys of its records, and its digest.
 
     `organizations` are those of its records, `decided` those of its decisions.
     """
@@ -87,8 +87,8 @@ class Checked:
 class Imported(IntakeReport):
     """The results of an import, by kind.
 
-    `displaced` were not in the archive that took their place. `claimed` say who verified, locked or decided
-    them, or what a trail holds, and nobody proved it: it was not taken over.
+    `displaced` counts records removed because the replacing archive does not have them. `claimed` counts records whose
+    claim to be verified, locked, decided or part of a trail was not believed.
     """
 
     displaced: Counter[Kind] = field(default_factory=Counter)
@@ -96,19 +96,19 @@ class Imported(IntakeReport):
 
     @property
     def imported(self) -> Counter[Kind]:
-        """How many records came, new or in the place of others."""
+        """The number of records written, new or in place of others."""
         return self.counts[Outcome.NEW] + self.counts[Outcome.CHANGED]
 
 
 def verified(caller: Caller, reader: Reader) -> Checked:
-    """Read a file to its end; hold 16 bytes a record.
+    """Read a file to its end and return what is known of it, with 16 bytes in memory for each record.
 
-    Raises InvalidArchive if a line does not fit or is there twice, naming the first.
+    Raises InvalidArchive, naming the first such line, if a line does not fit or repeats a record.
     """
     keys, first = bytearray(), 0
     organizations: set[str] = set()
     decided: set[str] = set()
-    for number, record in reader.records(_hearing(caller, reader, 0.0)):
+    for number, record in reader.records(_reporting(caller, reader, 0.0)):
         first = first or number
         keys += _key(record)
         organizations.add(record.organization)
@@ -117,16 +117,16 @@ def verified(caller: Caller, reader: Reader) -> Checked:
     unsorted = np.frombuffer(bytes(keys), dtype=f"S{_KEY_BYTES}")
     order = np.argsort(unsorted, kind="stable")
     ordered = unsorted[order]
-    again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
-    if len(again):
-        # Records stand a line each, so that the line follows from the place.
-        line = first + int(order[again].min())
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    if len(repeated):
+        # Each record has one line, so its line follows from its position.
+        line = first + int(order[repeated].min())
         raise InvalidArchive(reader.called, "its record stands in an earlier line too", line)
     return Checked(ordered, reader.digest, frozenset(organizations), frozenset(decided))
 
 
 class Import:
-    """Takes the records of a file in; call `run` inside a transaction that ends with it."""
+    """Imports the records of a file; call `run` inside a transaction, which then ends."""
 
     def __init__(
         self,
@@ -161,16 +161,14 @@ class Import:
         return named
 
     def run(self, reader: Reader, checked: Checked, rebuildings: Mapping[str, Rebuilding]) -> None:
-        """Take all records in, audit that, and commit decisions to Git.
+        """Import all records, audit that, and commit decisions to Git; after an error the caller undoes the transaction.
 
-        Any error must undo all of it.
-
-        `rebuildings` belong to the organizations of the decisions, and were read before the
+        `rebuildings` are by organization of the decisions, read before the
         transaction. Raises InvalidArchive if the file has changed or the store cannot keep a
-        record, ScopeViolation if a record belongs where the caller may not write.
+        record, ScopeViolation if the caller may not write to a record's scope.
         """
         begun = {name: self._store.sequence(name) for name in self.organizations(checked)}
-        for number, record in reader.records(_hearing(self._caller, reader, 0.5)):
+        for number, record in reader.records(_reporting(self._caller, reader, 0.5)):
             try:
                 if (verdict := self._take(record)) is not None:
                     self.report.note(verdict, record.kind, SourcePlace(reader.called, number))
@@ -186,40 +184,40 @@ class Import:
             act, since = _ACTS[self._mode, self._is_own], begun[organization]
             self._trail.log_many(self._caller, organization, act, kind, checked.digest, begun=since)
             begun[organization] = self._store.sequence(organization)
-        # Last, since a commit is not undone.
+        # Last, because a commit to Git cannot be undone.
         for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
             rebuildings[organization].run(replace(self._caller, organization=organization))
 
     def _take(self, record: Record) -> Verdict | None:
-        """Take a record in and return the verdict on it; None if only its claim was counted."""
-        here = self._here(record)
+        """Import a record and return the verdict on it; None if only its claim was counted."""
+        here = self._existing(record)
         is_trail = isinstance(record, Entry | Head)
-        removed = here != record and not is_trail and self._removals.tell_of(record, here)
+        removed = here != record and not is_trail and self._removals.has_removed_with(record, here)
         if here != record and not removed and not self._is_proved(record):
             claim = self._claim(record)
             if claim is None:
                 return None
-            record, here = claim, self._here(claim)
+            record, here = claim, self._existing(claim)
         if here is not None and not self._sees(here):
-            # Answered as an unknown id: nobody is to learn that it names what they may not see.
+            # Treated like an unknown id, so that the caller does not learn of a record that they may not see.
             self._check_scope(record)
             record, here = self._with_own_id(record)
-        if here is None and not removed and self._belongs_to_what_is_here(record):
+        if here is None and not removed and self._belongs_to_existing(record):
             return Verdict(Outcome.HERE)
-        after = here if here is not None and self._stays(here, record) else record
-        held = "" if self._may_take(here, record) else "it is not yours to replace"
-        verdict = verdict_on(after, here, was_removed=removed, held=held)
+        after = here if here is not None and self._is_kept(here, record) else record
+        obstacle = "" if self._may_take(here, record) else "it is not yours to replace"
+        verdict = verdict_on(after, here, was_removed=removed, obstacle=obstacle)
         if verdict.outcome in WRITTEN:
             if here is None:
                 self._check_scope(record)
             self._put(record)
         return verdict
 
-    def _here(self, record: Record) -> Record | None:
+    def _existing(self, record: Record) -> Record | None:
         return self._store.get(type(record), record.organization, record.id)
 
-    def _stays(self, here: Record, record: Record) -> bool:
-        """Tell whether a merge leaves the record that is here as it is."""
+    def _is_kept(self, here: Record, record: Record) -> bool:
+        """Tell whether the existing record `here` stays as it is."""
         if self._mode is not Mode.MERGE or (is_forgotten(here) and self._removals.again):
             return False
         return not (self._is_own and is_claim_of(here, record, self._now))
@@ -230,7 +228,7 @@ class Import:
         return self._may_replace(here) and self._is_in_own_scope(record)
 
     def _is_proved(self, record: Record) -> bool:
-        """Tell whether a record's claims about itself are taken over: in one's own, or proved by this store's trail."""
+        """Tell whether a record's claims are believed: it is the caller's own, or this store's trail proves it."""
         if self._is_own or (
             isinstance(record, Turn | Summary) and record.author == self._caller.name
         ):
@@ -238,12 +236,12 @@ class Import:
         return self._trail.knows(record)
 
     def _claim(self, record: Record) -> Record | None:
-        """Return a record as it is taken in unproved; None if it is left out: a trail, a decision that holds no more."""
+        """Return an unproved record as a claim; None if it is left out: an entry of a trail, or a decision that is not active."""
         is_old = isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE
         if is_old or isinstance(record, Entry | Head):
             self.report.claimed[record.kind] += 1
             return None
-        if isinstance(record, Decision) and self._here(record) is not None:
+        if isinstance(record, Decision) and self._existing(record) is not None:
             self.report.note(Verdict(Outcome.HERE), record.kind)
             return None
         if loses_trust(record):
@@ -251,25 +249,25 @@ class Import:
         return as_claim(record, self._caller.name, self._now)
 
     def _sees(self, here: Record) -> bool:
-        """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""
+        """Tell whether the caller may see an existing record; only admins import other kinds than turns and summaries."""
         return not isinstance(here, Turn | Summary) or sees(self._caller, here)
 
     def _with_own_id(self, record: Record) -> tuple[Record, Record | None]:
-        """Return the record, with a new id if another record has its own, and the record here by that id."""
+        """Return the record, with a new id if another record has its id, and the existing record with that id."""
         if isinstance(record, Summary):
             id = summary_id(record.session, record.repository, record.user)
             record = replace(record, id=id)
-        here = self._here(record)
+        here = self._existing(record)
         while isinstance(record, Turn) and here is not None and not _is_same_turn(here, record):
             at = next_instant(record.at)
             record = replace(record, id=turn_id(at), at=at)
-            here = self._here(record)
+            here = self._existing(record)
         self._given_ids.add((record.kind, record.organization, record.id))
         return record, here
 
-    def _belongs_to_what_is_here(self, record: Record) -> bool:
-        """Tell whether a part's owner was there before, or a link would change a locked memory."""
-        owner = whole_of(record)
+    def _belongs_to_existing(self, record: Record) -> bool:
+        """Tell whether a record's parent was there before, or a link would change a locked memory."""
+        owner = parent_of(record)
         if owner is not None:
             return self._store.get(owner[0], record.organization, owner[1]) is not None
         return isinstance(record, Link) and any(
@@ -279,8 +277,8 @@ class Import:
         )
 
     def _put(self, record: Record) -> None:
-        # As it is: what was exported comes back the same, and its digests stay right.
-        self._screening.look(self._caller, record)
+        # Secrets are only noted, because an imported record must fit its digests in the trail.
+        self._screening.note_secrets(self._caller, record)
         if isinstance(record, Entry | Head):
             self._note_taken()
         self._store.put(record)
@@ -288,7 +286,7 @@ class Import:
         self._touched.add((record.organization, record.kind))
         if isinstance(record, Decision):
             self._drop_claim(record)
-        # The trail that came with a memory has its digest.
+        # If the memory's trail was imported, too, it has the entry already.
         if isinstance(record, Memory) and (record.organization, Kind.HEAD) not in self._touched:
             taken = self._taken[record.organization]
             taken.append(TakenIn.from_change(record.id, None, record))
@@ -302,7 +300,7 @@ class Import:
         self._taken.clear()
 
     def _drop_claim(self, decision: Decision) -> None:
-        """Remove the proposal as which a decision waited that is now brought as one's own."""
+        """Remove the pending proposal that an earlier import made of a decision."""
         id = waiting_id(decision.id)
         waited = self._store.get(Proposal, decision.organization, id)
         if waited is not None and waited.status is ProposalStatus.PENDING:
@@ -310,7 +308,7 @@ class Import:
             self._touched.add((decision.organization, Kind.PROPOSAL))
 
     def _remove_others(self, kind: Kind, keys: Keys) -> None:
-        """Remove the records that the caller may see and remove, and the archive does not hold."""
+        """Remove the records of a kind that the archive does not have and the caller may see and remove."""
         for view in seen_by(self._store, self._caller):
             for record in view.each(CLASSES[kind]):
                 own = (record.kind, record.organization, record.id)
@@ -333,7 +331,7 @@ class Import:
             )
 
     def _is_in_own_scope(self, record: Record) -> bool:
-        """Tell whether the caller may write a record there; other kinds are an admin's, everywhere."""
+        """Tell whether the caller may write to a record's scope; only admins import other kinds than turns and summaries."""
         return not isinstance(record, Turn | Summary) or policy.is_in_own_scope(
             self._caller, record
         )
@@ -353,19 +351,19 @@ def _key(record: Record) -> bytes:
 
 
 def _is_among(keys: Keys, record: Record) -> bool:
-    # As an array: a scalar would lose the zeros that a key ends with.
+    # As an array, because a scalar loses trailing zeros of a key.
     key = np.frombuffer(_key(record), dtype=keys.dtype)
     index = int(np.searchsorted(keys, key)[0])
     return bool((keys[index : index + 1] == key).any())
 
 
-def _hearing(caller: Caller, reader: Reader, start: float) -> At:
-    """Tell the caller how far one of the two readings is that an import takes."""
+def _reporting(caller: Caller, reader: Reader, start: float) -> OnRead:
+    """Return a callback that reports the progress of one of the two passes over the file; `start` is 0 or 0.5."""
     lines = 0
 
     def at(read: int) -> None:
         nonlocal lines
-        if lines % HEARD_EVERY == 0:
+        if lines % REPORT_EVERY == 0:
             caller.call.progress(start + read / reader.size / 2, f"line {lines:,}")
         lines += 1
 

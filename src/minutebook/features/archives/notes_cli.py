@@ -1,4 +1,4 @@
-"""Keep a folder of Markdown notes in step with the store."""
+"""The command that synchronizes a folder of Markdown notes with the store."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from minutebook.features.archives.notes.note_sync import Deletion, NotesReport
 
 _LISTED = 20
-"""How many of each list of notes are named."""
+"""The most notes that are named of each list."""
 
 
 @click.command(short_help="Keep a folder of Markdown notes in step, both ways.")
@@ -81,7 +81,7 @@ def _watch(run: "Callable[[Callable[[NotesReport], None]], None]") -> None:
 
 
 def _asking(deletions: str, *, can_ask: bool) -> "Callable[[str, str], Deletion]":
-    """Return the decider about deleted notes: the option, or the person at the terminal."""
+    """Return the function that decides about deleted notes: by the option, or by asking the person at the terminal."""
     from minutebook.features.archives.notes.note_sync import Deletion
 
     def asked(name: str, label: str) -> Deletion:

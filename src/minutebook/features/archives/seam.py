@@ -1,4 +1,4 @@
-"""The functions of this feature that the core calls: checks of backups, their part of *Health*, their lines of `minutebook status`, undoing."""
+"""The functions of this feature that the core calls: for checks, the page *Health*, `minutebook status` and undo."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,12 +20,12 @@ BACK_UP = "`minutebook backup --rotate` makes one now"
 
 
 def checks(app: App) -> Iterable[Check]:
-    """Yield the check of the backups that are made by schedule."""
+    """Yield the check of the scheduled backups."""
     yield Check("The backups", lambda: of_backups(app.get(scheduled_backups).state()))
 
 
 def of_backups(state: BackupState) -> list[Finding]:
-    """Return the faults of the backups of a schedule, as the last of them left it."""
+    """Return the faults of scheduled backups."""
     if state.failure is not None:
         finding = f"The backup of {state.failure.at:%Y-%m-%d %H:%M} failed: {state.failure.reason}."
         return [Finding(finding, BACK_UP)]
@@ -38,7 +38,7 @@ def of_backups(state: BackupState) -> list[Finding]:
 
 
 def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
-    """Return the known backups, to callers that answer for the whole store."""
+    """Return the known backups for *Health*; None for callers that may not see the whole store."""
     from minutebook.features.archives.copies.backups import store_backups
 
     if not may_read_metrics(caller):
@@ -52,7 +52,7 @@ def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None
 
 
 def status(app: App, caller: Caller) -> Mapping[str, str | None]:
-    """Return the times of the last backup and of the next, and the reason of one that failed."""
+    """Return the times of the last and the next backup, and the reason if the last one failed."""
     from minutebook.features.archives.copies.backups import store_backups
 
     state, known = app.get(scheduled_backups).state(), app.get(store_backups).known()[:1]
@@ -64,7 +64,7 @@ def status(app: App, caller: Caller) -> Mapping[str, str | None]:
 
 
 def back_up(app: App, caller: Caller) -> str:
-    """Make a backup and restore it for a test. Raises Forbidden to callers that do not answer for all."""
+    """Make a backup and verify it; return the address to go to. Raises Forbidden to callers that may not see the whole store."""
     if not may_read_metrics(caller):
         reason = (
             "it holds all organizations; its owner may, and an admin's token that is held to none"
@@ -75,15 +75,15 @@ def back_up(app: App, caller: Caller) -> str:
 
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-"""The subject of an import of an archive, which that of another program has not."""
+"""The subject of an archive's import; imports from other programs have other subjects."""
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
-    """Have the records of an import put back, but say of an archive that it stays."""
+    """Return how an import is taken back: by putting records back, except that of an archive; None for other acts."""
     from minutebook.features.archives.archives import IMPORT
 
-    if act.named.act not in (IMPORT, IMPORT_OWN, "replace"):
+    if act.naming_entry.act not in (IMPORT, IMPORT_OWN, "replace"):
         return None
-    if not _DIGEST.fullmatch(act.named.subject):
+    if not _DIGEST.fullmatch(act.naming_entry.subject):
         return Undoing()
     return Undoing(Reason("an archive stays; `minutebook restore` brings a backup of before back"))

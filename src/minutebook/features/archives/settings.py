@@ -1,4 +1,4 @@
-"""Where archives are written and read, and which backups are made."""
+"""The settings of archives and backups."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from minutebook.record.rights.roots import NamedRoots, Roots
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveSettings(Settings):
-    """Where archives are written and read, and which backups are made."""
+    """The settings of archives and backups."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("backup_keep",)
 
@@ -45,7 +45,7 @@ class ArchiveSettings(Settings):
 
     @property
     def scheduled_backups(self) -> Path:
-        """The folder of the backups that are made by schedule."""
+        """The folder of scheduled backups."""
         return self.backup_folder or self.backups
 
 

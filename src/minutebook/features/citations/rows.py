@@ -108,8 +108,8 @@ class CitationRows:
 
     def put(self, organization: str, records: Iterable[JudgedRecord], wait: float = _WAIT) -> None:
         """Put the verdicts on records in place of those in the same work trees. Raises StoreBusy after `wait` seconds."""
-        with self._database.writing_beside(wait) as connection:
-            number = self._database.registered(organization)
+        with self._database.writing_outside_feed(wait) as connection:
+            number = self._database.number_for_writing(organization)
             for each in records:
                 stamps = json.dumps(dict(each.stamps))
                 judged = json.dumps(plain(each.judged))
@@ -121,7 +121,7 @@ class CitationRows:
         if not names:
             return
         number = self._database.number_of(organization)
-        with self._database.writing_beside(_WAIT) as connection:
+        with self._database.writing_outside_feed(_WAIT) as connection:
             for kind, id in names:
                 connection.run(
                     "DELETE FROM citations WHERE organization = ? AND kind = ? AND id = ?",
@@ -131,7 +131,7 @@ class CitationRows:
     def clear(self, organization: str) -> None:
         """Remove all verdicts of an organization, so that all records are judged anew."""
         number = self._database.number_of(organization)
-        with self._database.writing_beside(_WAIT) as connection:
+        with self._database.writing_outside_feed(_WAIT) as connection:
             connection.run("DELETE FROM citations WHERE organization = ?", (number,))
 
     def confirmed(

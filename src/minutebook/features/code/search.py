@@ -131,7 +131,7 @@ class CodeSearch:
         """Return the chunks at the lines that a query names, then the best others, at most `limit` in all."""
         asked = self._signals.ask(query, caller, CodeChunk)
         if (embedding := asked.embedding) is not None:
-            embedding = embedding.less_mean(MEAN_PART)
+            embedding = embedding.without_mean(MEAN_PART)
         signals, measured = self._gathered(views, replace(asked, embedding=embedding))
         fused = Fused(signals.found(), weights)
         # All are ranked by three fields; only the best are read whole.

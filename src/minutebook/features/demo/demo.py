@@ -1,4 +1,4 @@
-"""The main job, shown: a real server over stdio, a real MCP client, a store of its own."""
+"""The demo: a real MCP client calls a real server over stdio, on a store of its own."""
 
 import shutil
 import sys
@@ -31,25 +31,25 @@ MEMORIES = {
 
 
 class Story:
-    """Tells each step and calls the tool that it is about."""
+    """Calls the server's tools, and prints each step."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def call(self, tool: str, **arguments: Any) -> Mapping[str, Any]:
-        """Call a tool; a tool's error ends the demo."""
+        """Call a tool, and return its result. Raises SystemExit if it fails."""
         result = await self._client.call_tool(tool, arguments)
         if result.is_error or not isinstance(result.structured_content, Mapping):
             raise SystemExit(f"{tool} failed: {result.content}")
         return result.structured_content
 
     async def ask(self, tool: str, query: str, why: str) -> list[Mapping[str, Any]]:
-        """Put a question and print the best answers with their signals."""
+        """Ask a question, print the best answers with their signals, and return them; `why` is printed before."""
         _step(f"{tool}  “{query}”", why)
         answer = await self.call(tool, query=query, limit=3)
         results: list[Mapping[str, Any]] = list(answer["results"])
         for rank, result in enumerate(results, 1):
-            _show(f"   {rank}. {result['score']:.2f}  {result['content']}")
+            echo(f"   {rank}. {result['score']:.2f}  {result['content']}")
             if "vector_score" in result:
                 signals = (
                     f"vector {result['vector_score']:.2f} · words {result['bm25_score']:.2f} · "
@@ -60,14 +60,14 @@ class Story:
 
 
 def run(*, keep: bool) -> int:
-    """Play the demo; 0 when every step answered as a person would expect."""
+    """Run the demo; return the exit status, 0 if every step gave the expected answer."""
     home = Path(tempfile.mkdtemp(prefix="minutebook-demo-"))
     try:
         return anyio.run(_play, home)
     finally:
         if keep:
             echo("")
-            _show(f"The demo's memory is in {home}; try: minutebook list --home {home}")
+            echo(f"The demo's memory is in {home}; try: minutebook list --home {home}")
         else:
             shutil.rmtree(home, ignore_errors=True)
 
@@ -105,6 +105,7 @@ async def _play(home: Path) -> int:
 
 
 def _verdict(failures: list[str]) -> int:
+    """Print the failures, and return the exit status."""
     for failure in failures:
         echo(style(f"Not as expected: {failure}", fg="red"))
     if not failures:
@@ -160,10 +161,7 @@ async def _walk(story: Story, ids: Mapping[str, str]) -> list[str]:
     people = {}
     for name, kind in (("Ada", "person"), ("ledger", "service"), ("billing service", "service")):
         people[name] = (await story.call("create_entity", name=name, entity_type=kind))["id"]
-    for source, target, kind in (
-        ("Ada", "ledger", "owns"),
-        ("billing service", "ledger", "uses"),
-    ):
+    for source, target, kind in (("Ada", "ledger", "owns"), ("billing service", "ledger", "uses")):
         await story.call(
             "create_relation",
             from_entity=people[source],
@@ -195,7 +193,7 @@ async def _supersede(story: Story, ids: Mapping[str, str]) -> list[str]:
     then = await story.call("get_valid_at", timestamp=before, limit=100)
     was = next((each for each in then["results"] if "port" in each["content"]), None)
     _step(f"get_valid_at  {before}", "And what was true before?")
-    _show(f"   {was['content'] if was else 'nothing about the port'}")
+    echo(f"   {was['content'] if was else 'nothing about the port'}")
     failures = []
     if not results or results[0]["id"] != new["id"]:
         failures.append("recall did not lead to the new port")
@@ -220,7 +218,7 @@ async def _code(story: Story) -> list[str]:
         found = (await story.call("search_code", query=query, limit=3))["results"]
         for rank, each in enumerate(found, 1):
             where = f"{each['file_path']}:{each['start_line']}"
-            _show(f"   {rank}. {each['score']:.2f}  {where}  {each['name'] or ''}")
+            echo(f"   {rank}. {each['score']:.2f}  {where}  {each['name'] or ''}")
         if expected not in {each["name"] for each in found}:
             failures.append(f"search_code “{query}” did not find {expected}")
     return failures
@@ -249,20 +247,15 @@ async def _decide(story: Story) -> list[str]:
     _step(f"search_decisions  “{query}”", "Old words lead to what holds now.")
     found = (await story.call("search_decisions", query=query))["results"]
     for rank, each in enumerate(found, 1):
-        _show(f"   {rank}. {each['score']:.2f}  {each['status']}  {each['preview']}")
+        echo(f"   {rank}. {each['score']:.2f}  {each['status']}  {each['preview']}")
     if [each["id"] for each in found][:1] != [second["decision_id"]]:
         return ["search_decisions did not lead to the decision that holds"]
     return []
 
 
-def _show(line: str) -> None:
-    """Print the server's answer."""
-    echo(line)
-
-
-def _step(what: str, why: str) -> None:
+def _step(title: str, why: str) -> None:
     echo("")
-    echo(style(what, bold=True))
+    echo(style(title, bold=True))
     echo(style(f"   {why}", fg="cyan"))
 
 

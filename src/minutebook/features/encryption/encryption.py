@@ -1,4 +1,4 @@
-"""Turn a data directory into an encrypted one, bring it under another key, or turn it back."""
+"""Encrypt a data directory, encrypt it with another key, or decrypt it."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ _DRAFT = "encryption"
 
 @dataclass(frozen=True, slots=True)
 class EncryptionState:
-    """The key with which a store is encrypted, None if it is plain, and the parts plain all the same."""
+    """The id of the key of an encrypted store, None if it is plain, and the files of an encrypted one that are plain."""
 
     key: str | None
     plain: tuple[Path, ...] = ()
@@ -37,9 +37,9 @@ class EncryptionState:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The result of a conversion: the key of the store now, how many other files were changed.
+    """The result of a conversion: the id of the store's new key, None if it is plain, and the number of other files converted.
 
-    `earlier` are the backups under another key, `outside` the plain ones that are not in the directory.
+    `earlier` are the backups with another key, `outside` the plain backups outside the directory.
     """
 
     key: str | None
@@ -49,7 +49,7 @@ class Converted:
 
 
 class Encryption:
-    """Encrypts a data directory at rest; `derived` is another folder in it that can be made again."""
+    """Encrypts a data directory; `derived` is a folder in it that is deleted, since it can be made again."""
 
     def __init__(self, directory: DataDirectory, places: KeyPlace, derived: Path) -> None:
         self._directory = directory
@@ -57,14 +57,14 @@ class Encryption:
         self._derived = derived
 
     def state(self) -> EncryptionState:
-        """Tell whether the store is encrypted, and which files were left plain."""
+        """Return the key of the store and the files that are plain nevertheless."""
         key = None if self._directory.is_on_server else database.key_id_of(self._directory.database)
         if key is None:
             return EncryptionState(None)
         return EncryptionState(key, tuple(p for p in self._files() if _key_id_of(p) is None))
 
     def faults(self) -> list[tuple[str, str]]:
-        """Return the faults of the encryption, a sentence each, with the remedy."""
+        """Return the faults of the encryption, each as a sentence without its full stop, and the remedy."""
         state = self.state()
         if state.key is None:
             return []
@@ -80,24 +80,24 @@ class Encryption:
         return faults
 
     def encrypt(self, *, with_new_key: bool = False) -> Converted:
-        """Encrypt the store, its backups and archives with a new key, kept before anything is changed.
+        """Encrypt the store, its backups and archives with a new key, which is stored before anything is changed.
 
-        What is encrypted already stays under its key, unless a new one is wanted. If it is killed, all can
-        be read as before, and the next run ends it. Raises StoreBusy if the store is in use, InvalidInput
-        if the key would be in the directory, EncryptionKeyMissing, StoreError.
+        An encrypted store keeps its key unless `with_new_key`. If the process is killed, all files can be read as
+        before, and the next run completes the work. Raises StoreBusy if the store is in use, InvalidInput if the
+        key would be in the directory, EncryptionKeyMissing, StoreError.
         """
         self._check_file()
         check_outside(self._places, self._directory.path)
         with self._directory.reserved():
-            now = self._directory.key()
-            if now is not None and not with_new_key:
-                return self._convert(now, now)
+            present = self._directory.key()
+            if present is not None and not with_new_key:
+                return self._convert(present, present)
             key = Key.generate()
             self._places.add(key)
-            return self._convert(now, key)
+            return self._convert(present, key)
 
     def decrypt(self) -> Converted:
-        """Turn the store and its archives into plain ones; encrypted backups stay so, and can be restored.
+        """Decrypt the store and its archives; encrypted backups stay so, and can still be restored.
 
         Raises as `encrypt` does.
         """
@@ -110,13 +110,14 @@ class Encryption:
         if self._directory.is_on_server:
             raise StoreError(_ON_SERVER)
 
-    def _convert(self, now: Key | None, key: Key | None) -> Converted:
+    def _convert(self, present: Key | None, key: Key | None) -> Converted:
+        """Convert all files from the present key to another; None is no encryption."""
         home = self._directory.path
         try:
-            if now != key:
-                self._convert_database(now, key)
+            if present != key:
+                self._convert_database(present, key)
             shutil.rmtree(self._derived, ignore_errors=True)
-            # A backup holds a copy of the store under the key of its time, so it keeps that.
+            # An encrypted backup holds a copy of the store with the key of its time, and keeps it.
             to_convert = [p for p in self._files() if p.suffix != BACKUP or _key_id_of(p) is None]
             changed = sum(self._convert_file(path, key) for path in to_convert)
         except OSError as error:
@@ -131,19 +132,19 @@ class Encryption:
         )
         return Converted(id, changed, earlier, outside)
 
-    def _convert_database(self, now: Key | None, key: Key | None) -> None:
+    def _convert_database(self, present: Key | None, key: Key | None) -> None:
         path = self._directory.database
         with scratch_folder(path.parent / _DRAFT) as draft:
             copy = draft / path.name
-            with database.copied_with_key(path, now, copy, key):
+            with database.copied_with_key(path, present, copy, key):
                 sync_tree(draft)
-                # Derived from the store; made anew from the next. First, so that no plain one outlives it.
+                # Deleted before the store is replaced, so that no plain index outlives it; the next process rebuilds it.
                 shutil.rmtree(self._directory.index, ignore_errors=True)
                 copy.replace(path)
                 sync_folder(path.parent)
 
     def _convert_file(self, path: Path, key: Key | None) -> bool:
-        """Bring a file under a key, or under none; tell whether it was not already."""
+        """Encrypt a file with a key, or decrypt it for None; return whether it was changed."""
         id = _key_id_of(path)
         if id == (None if key is None else key.id) or database.key_id_of(path) is not None:
             return False
@@ -155,12 +156,12 @@ class Encryption:
             encrypting(draft, key) as written,
         ):
             shutil.copyfileobj(content, written)
-        # Backups are known by their age.
+        # The times stay, since backups are ordered by their age.
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         return True
 
     def _files(self) -> Iterator[Path]:
-        """Yield the backups, the archives and the stores put aside that are in the directory."""
+        """Yield the backups, archives and put-aside stores in the directory."""
         home = self._directory.path
         folders = [folder for folder in self._directory.copies if self._directory.holds(folder)]
         found = set(home.glob(f"*{BACKUP}"))
@@ -171,7 +172,7 @@ class Encryption:
 
 
 def _key_id_of(path: Path) -> str | None:
-    """Return the id of the key of a file, also of a database; None if it is plain."""
+    """Return the id of the key of a file or database; None if it is plain."""
     return key_id_of(path) or database.key_id_of(path)
 
 

@@ -212,7 +212,9 @@ class Erasing:
                     # Any image may repeat a text of the records.
                     self._side_words.remove_images(home)
                 else:
-                    self._side_words.remove(home, lambda row: bool(finder.found_in(row.said)))
+                    self._side_words.remove(
+                        home, lambda row: bool(finder.found_in(row.encoded_words))
+                    )
             for key in order.records:
                 if key[1] is not Kind.DECISION:
                     self._remove_one(caller, key)

@@ -86,4 +86,4 @@ def _order_findings(file: OrderFile) -> list[Finding]:
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return, for an erasure, that it cannot be undone; None for other acts."""
-    return Undoing(Reason("no byte of it is left")) if act.named.act == ERASE else None
+    return Undoing(Reason("no byte of it is left")) if act.naming_entry.act == ERASE else None

@@ -22,7 +22,7 @@ from minutebook.features.erasure.encrypted_pages import (
     pages,
 )
 from minutebook.record.errors import EncryptionKeyMissing
-from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting, no_place
+from minutebook.store.disk.encryption import FileDamaged, Keys, decrypting, key_place_missing
 from minutebook.store.sqlite.encryption import HEAD_BYTES, key_id_in, key_of
 
 LENGTH = 24
@@ -213,7 +213,7 @@ def _members(
                 elif (id := key_id_in(content.read(HEAD_BYTES))) is not None:
                     called = f"{path}, in it {member.name},"
                     if keys is None:
-                        raise no_place(called, id)
+                        raise key_place_missing(called, id)
                     yield member.name, _join(pages(content, called, keys.find(id, called)))
     except tarfile.TarError:
         # It is no tar, and was searched as a plain file before.

@@ -1,4 +1,4 @@
-"""Memories for the governance contract: each one shown is audited, each one edited becomes unverified."""
+"""Memories for the governance contract: reading is audited, an edited memory becomes unverified."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +12,7 @@ from minutebook.record.filters import default_organization
 from minutebook.record.records import Kind, Memory, MemoryType, Status, Version
 
 ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
-"""The statuses that an edit leaves: a memory that holds no longer does not come back by itself."""
+"""The statuses that an edit does not change: an edit does not make an ended memory hold again."""
 
 
 class GovernedMemories:
@@ -24,7 +24,7 @@ class GovernedMemories:
     def search(
         self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int
     ) -> list[Found]:
-        """Return the few memories that answer best, and audit each. Raises EmbeddingNotReady."""
+        """Return the memories that answer best, at most `limit`, and audit each. Raises EmbeddingNotReady."""
         found = self._search.governed(caller, query, types, limit)
         memories = [each.memory for each in found]
         self._audit(caller, memories)
@@ -47,6 +47,6 @@ class GovernedMemories:
         return self._memories.update(caller, id, changes)
 
     def _audit(self, caller: Caller, memories: Sequence[Memory]) -> None:
-        """Write an audit entry for each memory shown, or one that says there was none."""
+        """Write an audit entry for each memory that is returned, or one for none."""
         subjects = [memory.id for memory in memories] or [EVERYTHING]
         self._trail.log(caller, default_organization(caller), "read", Kind.MEMORY, subjects)

@@ -1,4 +1,4 @@
-"""The daemon's answers at moments of a session, by the settings of the client that asks."""
+"""The daemon's answers to events of a client's session, by that client's settings."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -23,7 +23,7 @@ from minutebook.features.hooks.events import (
     output_of,
     read_event,
 )
-from minutebook.features.hooks.known import NOTICE, Known, is_ignored, is_new_here
+from minutebook.features.hooks.known import NOTICE, Known, is_ignored, needs_notice
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.record.caller import ANYBODY, Call, Caller, with_call
@@ -41,7 +41,10 @@ CONTRACT = "hooks"
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """The outcome of an event; the client's output, its tokens, and the ids of the records shown."""
+    """The outcome of an event, the output for the client, its tokens, and the ids of its records.
+
+    `is_notice` if it tells the person that their session is kept.
+    """
 
     outcome: str
     output: Mapping[str, object] | None = None
@@ -49,47 +52,45 @@ class HookAnswer:
     ids: tuple[str, ...] = ()
     is_briefing: bool = False
     is_notice: bool = False
-    """Whether it tells the person that their session is kept."""
 
 
 def nothing() -> None:
-    """Note nothing."""
+    """Do nothing: the function to call after an answer of which nothing is noted."""
 
 
-def serve(asking: DaemonClient, request: Mapping[str, Any]) -> None:
-    """Answer an event for a client of the daemon. Raises InvalidInput if the request has another form."""
+def serve(daemon_client: DaemonClient, request: Mapping[str, Any]) -> None:
+    """Answer an event to a client of the daemon. Raises InvalidInput if the request is malformed."""
     match request:
         case {"hook": str(client), "event": dict(fields)}:
             folder = request.get("client_folder")
             own = Path(folder) if isinstance(folder, str) else None
-            said, asking.on_printed = answer(
-                asking.host.loader(), asking.settings, client, fields, own
-            )
-            asking.send({"answer": plain(said)})
+            app, settings = daemon_client.host.loader(), daemon_client.settings
+            result, daemon_client.on_printed = answer(app, settings, client, fields, own)
+            daemon_client.send({"answer": plain(result)})
         case _:
             raise unknown_request()
 
 
-def brief_alone(invocation: Invocation, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Answer the start of a session in this process, by the store alone.
+def brief_without_daemon(invocation: Invocation, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Answer the start of a session in this process, without the model; return the fields of the HookAnswer.
 
-    Raises StoreError if the store cannot be read, InvalidInput if a setting has no sense.
+    Raises StoreError if the store cannot be read, InvalidInput if a setting is invalid.
     """
     settings = load({**invocation.given, "embedder": "none"})
     from minutebook.app import open_app
 
     with closing(open_app(settings, or_reads=True)) as app:
-        said, _ = answer(app, settings, request["hook"], request["event"], None)
-    fields: Mapping[str, Any] = plain(said)
+        result, _ = answer(app, settings, request["hook"], request["event"], None)
+    fields: Mapping[str, Any] = plain(result)
     return fields
 
 
 def answer(
     app: "App", settings: Settings, client: str, fields: Mapping[str, Any], folder: Path | None
 ) -> tuple[HookAnswer, Callable[[], None]]:
-    """Answer an event by its fields; return with it the function to note that the client printed it.
+    """Return the answer to an event, and the function that notes what was told, to call once the client printed it.
 
-    `folder` is the client's configuration folder where a variable names it.
+    `fields` are the event's, `folder` is the client's configuration folder if a variable names it.
     """
     event = read_event(fields)
     if settings.of(HookSettings).hooks == "off":
@@ -103,18 +104,18 @@ def answer(
         caller = replace(caller, folder_scope=scope_of(place))
     match event.moment:
         case HookMoment.START | HookMoment.PROMPT:
-            found = find(app, caller, asked_here(settings, client, event))
-            given = found.given
-            notice = NOTICE if is_new_here(str(settings.home), client, event.session) else ""
-            said = HookAnswer(
-                "nothing to say" if given.text is None and not notice else "answered",
-                output_of(client, event.name, given.text, notice),
-                given.tokens,
-                given.ids,
-                given.is_briefing,
+            found = find(app, caller, local_question(settings, client, event))
+            brief = found.given
+            notice = NOTICE if needs_notice(str(settings.home), client, event.session) else ""
+            result = HookAnswer(
+                "nothing to say" if brief.text is None and not notice else "answered",
+                output_of(client, event.name, brief.text, notice),
+                brief.tokens,
+                brief.ids,
+                brief.is_briefing,
                 is_notice=bool(notice),
             )
-            return said, lambda: found.note(app, caller)
+            return result, lambda: found.note(app, caller)
         case HookMoment.TURN | HookMoment.END:
             from minutebook.features.hooks.capture import capture
 
@@ -123,8 +124,8 @@ def answer(
             return HookAnswer("unknown event"), nothing
 
 
-def asked_here(settings: Settings, client: str, event: HookEvent) -> HookQuestion:
-    """Return the request of a client of this machine, by the settings and the log of hooks."""
+def local_question(settings: Settings, client: str, event: HookEvent) -> HookQuestion:
+    """Return the question of a client on this machine, with facts from the settings and the log of hooks."""
     known = Known(log.entries(str(settings.home)), event.session)
     return HookQuestion(
         event.session,
@@ -138,7 +139,7 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> HookQuestio
 
 
 def _caller(settings: Settings, client: str, session: str) -> Caller:
-    """Return the caller: the agent of the client, with an agent's rights."""
+    """Return the caller of a session: the client's agent."""
     agent = client if settings.agent == ANYBODY else settings.agent
     origin = Origin(client=client, version=__version__, contract=CONTRACT, session=tidied(session))
     return replace(settings.caller(), name=agent, call=Call(request="hook", origin=origin))

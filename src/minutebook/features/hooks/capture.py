@@ -1,4 +1,4 @@
-"""The records of a client's session: its transcript when it ends, or its turns one by one."""
+"""Capture a client's session: by its transcript when it ends, or turn by turn."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """Which source reads a client's transcripts, where they lie, and which files they are.
+    """The transcripts of a client: the source that reads them, their place, and the test of their paths.
 
-    Where an event names none, it is the file of this name in the folder named for the session.
+    If an event names no transcript, it is `file` in the folder of the session's name.
     """
 
     source: str
@@ -38,7 +38,7 @@ class Transcripts:
 
 
 CAPTURED, NOTHING = "captured", "nothing to keep"
-"""The outcomes of an event with which a session was kept, or more of it, and of one in which nothing was said."""
+"""The outcomes of an event after which a session was stored, or more of it, and of one without turns."""
 
 TRANSCRIPTS: Mapping[str, Transcripts] = {
     "claude-code": Transcripts(claude_code.NAME, claude_code.USUAL_PLACE, claude_code.is_wanted),
@@ -48,7 +48,7 @@ TRANSCRIPTS: Mapping[str, Transcripts] = {
         copilot_cli.NAME, copilot_cli.USUAL_PLACE, copilot_cli.is_wanted, copilot_cli.EVENTS
     ),
 }
-"""The clients that write transcripts which we read; of others each turn is kept as it ends."""
+"""The clients with transcripts that we read; of other clients each turn is captured as it ends."""
 
 
 def capture(
@@ -59,9 +59,9 @@ def capture(
     event: HookEvent,
     folder: Path | None,
 ) -> str:
-    """Keep the records of an event, and sum the session up if it is over; return the outcome.
+    """Store the turns of an event, and summarize the session if it has ended; return the outcome.
 
-    That is noted in the log of hooks, too: whoever asked has not waited.
+    The outcome is also written to the log of hooks, since the client does not wait for it.
     """
     count, kept = 0, ""
     try:
@@ -90,29 +90,30 @@ def capture(
 
 
 def _found(client: str, event: HookEvent, folder: Path | None) -> Iterable[Found]:
+    """Return the drafts of an event: its own turn, or those of its transcript."""
     if event.moment is HookMoment.TURN:
         return [_turn(client, event)]
     if client not in TRANSCRIPTS:
         return []
-    of = TRANSCRIPTS[client]
+    transcripts = TRANSCRIPTS[client]
     path = transcript(client, event, folder)
     if not path.is_file():
-        # Nothing was said: a client that only lists its servers has a session, too.
+        # A session without turns: a client that only lists its servers has one, too.
         return []
-    return found_in(ImportSource(path, of.is_wanted), SOURCES[of.source])
+    return found_in(ImportSource(path, transcripts.is_wanted), SOURCES[transcripts.source])
 
 
 def found_turns(client: str, event: HookEvent, folder: Path | None) -> list[TurnDraft]:
-    """Return the turns that an event brings, without private parts.
+    """Return the turns of an event or its transcript, without private parts.
 
-    Raises InvalidInput for a transcript that is none of the client's.
+    Raises InvalidInput for a path that is not a transcript of the client.
     """
     found = _found(client, event, folder)
     return [_without_private(each) for each in found if isinstance(each, TurnDraft)]
 
 
 def _turn(client: str, event: HookEvent) -> Found:
-    """Read a turn that a client gives itself."""
+    """Return the draft of the turn in an event."""
     turn, place = object_at(event.fields, "turn"), SourcePlace(event.name)
     key, at, name = text_at(turn, "id"), instant_of(turn.get("at")), session_name(event.session)
     if not key or at is None or not name:
@@ -132,7 +133,7 @@ def _turn(client: str, event: HookEvent) -> Found:
 def _import(
     app: "App", settings: Settings, caller: "Caller", event: HookEvent, found: Iterable[Found]
 ) -> tuple[int, set[str]]:
-    """Import the found drafts; return how many turns were new or had grown, and the sessions' names."""
+    """Import drafts; return the number of turns that were new or had grown, and the names of their sessions."""
     from minutebook.memory.intake import Outcome
 
     names: set[str] = set()
@@ -167,20 +168,20 @@ def _without_private(turn: TurnDraft) -> TurnDraft:
 
 
 def transcript(client: str, event: HookEvent, folder: Path | None) -> Path:
-    """Return the path of a session's transcript, one in the client's own folder of them; it need not be there.
+    """Return the path of a session's transcript, which need not exist.
 
-    `folder` is the client's configuration folder where a variable names it. Raises InvalidInput for
-    any other path: who writes events could have any file read.
+    `folder` is the client's configuration folder if a variable names it. Raises InvalidInput for a path outside the
+    client's folder of transcripts: an event must not have any other file read.
     """
-    of = TRANSCRIPTS[client]
-    configuration = folder or Path.home().joinpath(*of.place.folder)
-    own = configuration.joinpath(*of.place.below)
+    transcripts = TRANSCRIPTS[client]
+    configuration = folder or Path.home().joinpath(*transcripts.place.folder)
+    own = configuration.joinpath(*transcripts.place.below)
     named = text_at(event.fields, "transcript_path")
-    if not named and of.file and event.session:
-        named = str(own / event.session / of.file)
+    if not named and transcripts.file and event.session:
+        named = str(own / event.session / transcripts.file)
     with suppress(OSError, RuntimeError, ValueError):
         path = Path(named).resolve()
         below = path.relative_to(own.resolve())
-        if named and of.is_wanted(PurePath(below)):
+        if named and transcripts.is_wanted(PurePath(below)):
             return path
     raise InvalidInput("transcript_path", "must be a transcript below {folder}", folder=own)

@@ -18,14 +18,13 @@ from minutebook.features.importers.sources.reading.values import instant_of
 from minutebook.record.errors import InvalidInput
 from minutebook.record.instants import age_of
 from minutebook.record.reason import count_of, must_be_one_of
-from minutebook.store.disk.room import no_room_in
+from minutebook.store.disk.room import write_obstacle_in
 
-LATELY = 200
-"""Calls of hooks that are summed up."""
-
+RECENT = 200
+"""The latest calls of hooks, which are summed up."""
 
 _FEWEST = 10
-"""Calls from which on they say something about how hooks are."""
+"""Calls of hooks below which no trouble is reported."""
 
 
 @click.command(short_help="Say what the hooks of clients did lately; clients run it, too.")
@@ -46,7 +45,7 @@ def hook(options: dict[str, str], client: str | None, event: str | None, as_json
         return
     if client not in CLIENTS:
         raise InvalidInput("CLIENT", must_be_one_of(CLIENTS, client))
-    # At this machine the daemon answered before the command line was read, or nobody does.
+    # Without `--url`, `early_hook` has answered before the command line was imported.
     if (server := server_named()) is not None:
         from minutebook.features.hooks.on_server import answer
 
@@ -57,9 +56,9 @@ def _sum_up(options: dict[str, str], *, as_json: bool) -> None:
     settings = settings_of(options)
     check_begun(settings)
     entries = log.entries(str(settings.home))
-    rows = lately(entries)
+    rows = event_rows(entries)
     lines = [*client_lines(entries, datetime.now(UTC)), *map(event_line, rows)]
-    if (cause := no_room_in(settings.home)) is not None:
+    if (cause := write_obstacle_in(settings.home)) is not None:
         lines.append(
             f"How many hooks were called is not known: calls cannot be noted in {settings.home} ({cause})."
         )
@@ -71,10 +70,10 @@ def _sum_up(options: dict[str, str], *, as_json: bool) -> None:
     say(shape, lines, as_json)
 
 
-def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Sum up the last calls by client and event: how many, their outcomes, how long they took."""
+def event_rows(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each client and event of the latest calls: their number, outcomes, median time and tokens."""
     by_event: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for entry in entries[-LATELY:]:
+    for entry in entries[-RECENT:]:
         key = (str(entry.get("client", "")), str(entry.get("event", "unreadable")))
         by_event.setdefault(key, []).append(entry)
     return [
@@ -92,7 +91,7 @@ def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def client_lines(entries: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
-    """Say of each client when its hooks were last called, in how many sessions, and the outcomes."""
+    """Return a line for each client: when its hooks were last called, in how many sessions, and the outcomes."""
     by_client: dict[str, list[Mapping[str, Any]]] = {}
     for entry in entries:
         by_client.setdefault(str(entry.get("client", "")), []).append(entry)
@@ -110,8 +109,8 @@ def _client_line(client: str, calls: Sequence[Mapping[str, Any]], now: datetime)
         f"{count_of(len(sessions), 'session')} since {first:%Y-%m-%d}, {len(kept):,} kept",
         f"{count_of(outcomes['answered'], 'answer')}",
         *(
-            f"{number:,} {what}"
-            for number, what in (
+            f"{number:,} {label}"
+            for number, label in (
                 (outcomes["late"], "too late"),
                 (outcomes["no daemon"], "with no daemon there"),
                 (failed, "failed"),
@@ -123,8 +122,8 @@ def _client_line(client: str, calls: Sequence[Mapping[str, Any]], now: datetime)
 
 
 def trouble_in(entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """Say the trouble if a third of the last hooks came too late or failed; None if all is well."""
-    last = entries[-LATELY:]
+    """Return a sentence if a third of the latest hooks came too late or failed, else None."""
+    last = entries[-RECENT:]
     outcomes = [str(entry.get("outcome")) for entry in last]
     late = sum(outcome == "late" for outcome in outcomes)
     failed = sum(outcome.startswith("failed") for outcome in outcomes)
@@ -142,16 +141,16 @@ def _median(values: Sequence[int]) -> int | None:
 
 
 def event_line(row: Mapping[str, Any]) -> str:
-    """Write the calls of a client at an event as a line."""
+    """Return the line of a row of `event_rows`."""
     outcomes = ", ".join(f"{name} {count}" for name, count in row["outcomes"].items())
     took = "" if row["milliseconds"] is None else f"; {row['milliseconds']} ms"
     tokens = "" if row["tokens"] is None else f"; {row['tokens']} tokens where something was said"
-    of = f"{row['client']} {row['event']}".strip()
-    return f"{of}: {row['calls']} calls ({outcomes}){took}{tokens}; last {row['last']}"
+    name = f"{row['client']} {row['event']}".strip()
+    return f"{name}: {row['calls']} calls ({outcomes}){took}{tokens}; last {row['last']}"
 
 
 def offers(run: SetupRun) -> Iterator[Offer]:
-    """Yield the last calls of hooks, if there were any."""
+    """Yield an offer with the latest calls of hooks, if there were any."""
     if lines := client_lines(log.entries(str(run.settings.home)), datetime.now(UTC)):
         yield Offer(subject="Hooks, lately", lines=lines)
 

@@ -1,6 +1,6 @@
-"""Sessions that ended without a word: their client was killed, or no daemon was there when it said so.
+"""Sessions that ended without an event: their client was killed, or no daemon was there to take the event.
 
-The log of hooks names the client's process and the transcript, so a daemon that began later finds them, too.
+The log of hooks has the client's process and the transcript, so that a daemon that starts later finds them, too.
 """
 
 import os
@@ -22,23 +22,24 @@ from minutebook.record.errors import InvalidInput, MinutebookError
 if TYPE_CHECKING:
     from minutebook.app import App
 
-_EACH = 1.0
-"""Seconds between two looks."""
+_CHECK_EVERY = 1.0
+"""Seconds between two checks."""
 
 _QUIET = 2.0
-"""Seconds for which nothing was written into a transcript that is over."""
+"""Seconds without a write after which a transcript counts as complete."""
 
 _CAPTURE = "capture"
 
 
 def jobs(app: "App") -> Iterable[Job]:
-    """Yield the job that keeps the sessions of clients that are gone."""
-    seen, waiting = None, list[Mapping[str, Any]]()
+    """Yield the job that captures the sessions of clients that are gone."""
+    last_stamp, waiting = None, list[Mapping[str, Any]]()
     path = app.settings.home / log.NAME
 
     def keep(caller: Caller) -> None:
-        nonlocal seen, waiting
-        if seen != (seen := _stamp(path)):
+        nonlocal last_stamp, waiting
+        if (stamp := _stamp(path)) != last_stamp:
+            last_stamp = stamp
             waiting = unfinished(log.entries(str(app.settings.home)))
         failed: MinutebookError | None = None
         for entry in waiting:
@@ -51,26 +52,26 @@ def jobs(app: "App") -> Iterable[Job]:
             raise failed
 
     failing = "sessions cut short are not kept"
-    yield Job("sessions cut short", keep, failing, every=_EACH, retry=_EACH)
+    yield Job("sessions cut short", keep, failing, every=_CHECK_EVERY, retry=_CHECK_EVERY)
 
 
 def unfinished(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the last entry of each session that was not kept since, if it names the client's process."""
+    """Return the last entry of each session that was not captured since, if it names the client's process."""
     found: dict[object, Mapping[str, Any]] = {}
     for entry in entries:
         if entry.get("event") == _CAPTURE or entry.get("outcome") == HANDED_OVER:
             found.pop(entry.get("session"), None)
-        elif _is_whole(entry):
+        elif _names_process(entry):
             found[entry.get("session")] = entry
     return list(found.values())
 
 
-def _is_whole(entry: Mapping[str, Any]) -> bool:
+def _names_process(entry: Mapping[str, Any]) -> bool:
     return isinstance(entry.get("pid"), int) and isinstance(entry.get("options"), dict)
 
 
 def _keep(app: "App", entry: Mapping[str, Any]) -> None:
-    """Keep a session as if its client had said that it ends; once, whatever becomes of it."""
+    """Capture a session as if its client had sent the event of its end, and log the outcome; nothing is tried twice."""
     client, configuration = str(entry["client"]), entry.get("configuration")
     fields = {
         "hook_event_name": "SessionEnd",
@@ -88,14 +89,14 @@ def _keep(app: "App", entry: Mapping[str, Any]) -> None:
         if time.time() - path.stat().st_mtime < _QUIET:
             return
     except (InvalidInput, FileNotFoundError):
-        # Nothing was said in it yet, or it is no transcript of this client.
-        noted = NOTHING
+        # There are no turns yet, or the path is not a transcript of this client.
+        logged = NOTHING
     else:
-        noted = outcome = answer(app, settings, client, fields, folder)[0].outcome
+        logged = outcome = answer(app, settings, client, fields, folder)[0].outcome
     if outcome not in (CAPTURED, NOTHING) and not outcome.startswith("failed"):
-        # Those are noted by whoever keeps it.
+        # `capture` itself logs the outcomes that are left out here.
         home, session = str(app.settings.home), entry["session"]
-        log.append(home, client=client, event=_CAPTURE, session=session, outcome=noted)
+        log.append(home, client=client, event=_CAPTURE, session=session, outcome=logged)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

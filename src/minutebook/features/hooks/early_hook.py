@@ -1,9 +1,8 @@
-"""Answer a hook of a client by the daemon that is there, at once or not at all.
+"""Answer a client's hook by the daemon, at once or not at all.
 
-The client waits for this process before it goes on, so it ends within the setting `hook_wait`, starts
-nothing, prints all of an answer or nothing, and its exit status is always 0. When a session starts and no
-daemon is there yet, this process briefs it from the store, which needs no model. Else it uses the standard
-library only.
+The client waits for this process, so it ends within the setting `hook_wait`, starts no daemon, prints an
+answer whole or not at all, and its exit status is always 0. If a session starts and there is no daemon yet,
+this process makes the brief from the store, without a model. Else it uses the standard library only.
 """
 
 import json
@@ -24,18 +23,18 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 LARGEST_EVENT = 256 * 1024
-"""Bytes of an event; of a larger one nothing is made."""
+"""Bytes of an event; a larger one is ignored."""
 
 START_WAIT = 3.0
-"""Seconds in which a hook of a session's start ends at the latest, unless `hook_wait` is more: nobody types yet."""
+"""Seconds within which the hook of a session's start ends, unless `hook_wait` is more; the person does not type yet."""
 
-_AGAIN = 0.05
+_RETRY_AFTER = 0.05
 """Seconds between two tries to reach a daemon."""
 
 _STARTS = frozenset({"SessionStart", "sessionStart"})
 
 NOT_AWAITED = frozenset({"SessionEnd", "TurnEnd"})
-"""Events whose answer nobody waits for: what they ask for takes longer than a client may."""
+"""Events that are handed over to the daemon without awaiting the answer: that takes longer than a client waits."""
 
 HANDED_OVER = "handed over"
 """The outcome of such an event once a daemon has it."""
@@ -58,7 +57,7 @@ _SESSIONS = ("session_id", "sessionId", "conversation_id")
 def run_and_exit(invocation: Invocation, words: Sequence[str]) -> None:
     """Answer the event on stdin and end the process, with a line in the log of hooks.
 
-    Returns where the words are not one of `CLIENTS`, for the command line to refuse them.
+    Returns if the words are not one of `CLIENTS`; the command line then refuses them.
     """
     if len(words) != 1 or words[0] not in CLIENTS:
         return
@@ -73,16 +72,16 @@ def run_and_exit(invocation: Invocation, words: Sequence[str]) -> None:
 
 
 def hook_wait(invocation: Invocation) -> float:
-    """Return the seconds within which a hook ends, answered or not; the default for a value that is no number."""
+    """Return the seconds within which a hook ends, answered or not; the default if the setting is not a number."""
     try:
-        stated = float(str(invocation.value("hook_wait", str(HOOK_WAIT))))
+        seconds = float(str(invocation.value("hook_wait", str(HOOK_WAIT))))
     except ValueError:
         return HOOK_WAIT
-    return min(60.0, max(0.01, stated))
+    return min(60.0, max(0.01, seconds))
 
 
 class _Call:
-    """One event, which ends once: answered, or given up."""
+    """The call of a hook with one event; it ends once, answered or given up."""
 
     def __init__(self, invocation: Invocation, client: str) -> None:
         self._invocation = invocation
@@ -92,11 +91,11 @@ class _Call:
         self._entry: dict[str, object] = {"client": client}
         self._timer: threading.Timer | None = None
         self._ends_at = 0.0
+        # Whether it waits for a daemon that it has not reached yet.
         self._is_awaiting = False
-        """Whether it waits for a daemon that nobody has seen yet."""
 
     def end_within(self, seconds: float) -> None:
-        """Have the process end so many seconds after the call began; this takes the place of an earlier limit."""
+        """End the process at the latest this many seconds after the call began; replaces an earlier limit."""
         if self._timer is not None:
             self._timer.cancel()
         self._ends_at = self._began + seconds
@@ -105,11 +104,11 @@ class _Call:
         self._timer.start()
 
     def give_up(self) -> None:
-        """End the process with nothing printed, unless it is just ending."""
+        """End the process without output, unless it is ending already."""
         self.end("no daemon" if self._is_awaiting else "late")
 
     def end(self, outcome: str, output: str = "") -> "NoReturn":
-        """Print the output, note the outcome and end the process; the second caller does nothing."""
+        """Print the output, log the outcome and end the process; a second caller waits for that for ever."""
         self._ending.acquire()
         took = round((time.monotonic() - self._began) * 1000)
         if output:
@@ -122,7 +121,7 @@ class _Call:
         os._exit(0)
 
     def _say_printed(self) -> None:
-        """Have the daemon note the printed brief, which it does of nothing that came too late."""
+        """Tell the daemon that the answer was printed, so that it notes the records as told."""
         try:
             if self._connection is not None:
                 send_line(self._connection, {"printed": True})
@@ -149,21 +148,21 @@ class _Call:
                 self._ask(request, is_handed_over=name in NOT_AWAITED)
             except DaemonRefuses:
                 break
-            if is_start or not self._may_come():
+            if is_start or not self._is_starting():
                 break
             self._is_awaiting = True
-            time.sleep(_AGAIN)
+            time.sleep(_RETRY_AFTER)
         if is_start and self._invocation.has_store:
             # Reading the store takes imports that no other event needs.
-            from minutebook.features.hooks.answers import brief_alone
+            from minutebook.features.hooks.answers import brief_without_daemon
 
-            self._end_answered(brief_alone(self._invocation, request))
+            self._end_answered(brief_without_daemon(self._invocation, request))
         self.end("no daemon")
 
     def _note_process(self, event: Mapping[str, object]) -> None:
-        """Note process and transcript: a session is kept by them if its client ends without a word."""
+        """Log the client's process and the transcript, by which `cut_short` captures a session without an event of its end."""
         transcript, variable = event.get("transcript_path"), FOLDERS.get(str(self._entry["client"]))
-        # The daemon that keeps the session has the options as they are noted here, and its own variables.
+        # The daemon that captures the session uses the options that are logged here, and its own variables.
         own = {PREFIX + name.upper() for name in SERVING if name != "home"}
         if variable is None or self._invocation.variables.keys() & own or sys.platform == "win32":
             return
@@ -176,12 +175,12 @@ class _Call:
             "started_in": self._invocation.folder,
         }
 
-    def _may_come(self) -> bool:
-        """Tell whether a daemon may yet come: one that begins, or takes another's place, has the lock already."""
+    def _is_starting(self) -> bool:
+        """Tell whether a daemon is starting: it holds the lock already."""
         return os.path.exists(daemon_address(self._invocation.address).lock)
 
     def _ask(self, request: Mapping[str, object], *, is_handed_over: bool) -> None:
-        """Have a daemon answer, and end; return if none is there, or one that ends. Raises DaemonRefuses."""
+        """Ask the daemon, print its answer and end; return if it is not there, or is ending. Raises DaemonRefuses."""
         try:
             place = daemon_address(self._invocation.address).socket
             connection = place.connect(max(0.01, self._ends_at - time.monotonic()))
@@ -196,7 +195,7 @@ class _Call:
             except DaemonRefuses:
                 raise
             except ConnectionError:
-                # It was ending.
+                # The daemon was ending.
                 return
             if is_handed_over:
                 self.end(HANDED_OVER)
@@ -221,7 +220,7 @@ class _Call:
 
 
 def _client_process() -> int:
-    """Return the process that runs the hook; where the machine tells it, past the shells between."""
+    """Return the id of the process that runs the hook; on Linux its nearest ancestor that is not a shell."""
     pid = os.getppid()
     try:
         while True:
@@ -235,6 +234,6 @@ def _client_process() -> int:
 
 
 def write_all(data: bytes) -> None:
-    """Write bytes to stdout, all of them. Raises OSError."""
+    """Write all bytes to stdout. Raises OSError."""
     while data:
         data = data[os.write(1, data) :]

@@ -1,4 +1,4 @@
-"""Events of clients' sessions in one form, and the answers in each client's own."""
+"""Events of clients' sessions in one form, and the outputs in each client's own form."""
 
 import re
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from typing import Any
 from minutebook.features.importers.sources.reading.values import text_at
 
 PRIVATE = "[private]"
-"""What stands in its place."""
+"""The replacement of a private part of a text."""
 
 _MARKED = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def without_private(text: str) -> str:
-    """Return a text with each private part replaced; one that nobody closed goes to the end."""
+    """Return a text with each private part replaced; a part without an end tag goes to the end of the text."""
     return _MARKED.sub(PRIVATE, text)
 
 
 class HookMoment(StrEnum):
-    """When in a session an event comes."""
+    """The moments of a session at which events come."""
 
     START = "a session starts"
     PROMPT = "before a prompt"
@@ -38,13 +38,13 @@ MOMENTS: Mapping[str, HookMoment] = {
     "TurnEnd": HookMoment.TURN,
     "SessionEnd": HookMoment.END,
 }
-"""The moments of the events, which the clients name each in its own way."""
+"""The moments of events, by the names that clients give the events."""
 
 BRIEF_TOKENS = 600
-"""Tokens, of four characters each, that a session is told at its start; Cursor fails for more than 10,000 characters."""
+"""Tokens, of four characters each, of the brief at a session's start; Cursor fails for more than 10,000 characters."""
 
-SHOWS = frozenset({"claude-code", "codex", "gemini"})
-"""The clients whose sessions are kept, and which show a hook's `systemMessage` to the person."""
+SHOW_MESSAGES = frozenset({"claude-code", "codex", "gemini"})
+"""The clients with captured sessions that show a hook's `systemMessage` to the person."""
 
 _FLAT = frozenset({"copilot", "opencode"})
 _INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
@@ -52,10 +52,7 @@ _INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """An event: the client's name of it, the moment, None if unknown, the session, its folder, the prompt.
-
-    `fields` are all that the client gave.
-    """
+    """An event of a client's session; `name` is the client's, `moment` None if that is unknown, `fields` the whole message."""
 
     name: str
     moment: HookMoment | None
@@ -66,7 +63,7 @@ class HookEvent:
 
 
 def read_event(fields: Mapping[str, Any]) -> HookEvent:
-    """Read a client's message about an event."""
+    """Return the event in a client's message."""
     name = text_at(fields, "hook_event_name", "hookEventName")
     roots = fields.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else "/"
@@ -75,19 +72,19 @@ def read_event(fields: Mapping[str, Any]) -> HookEvent:
         moment=MOMENTS.get(name),
         session=text_at(fields, "session_id", "sessionId", "conversation_id"),
         folder=Path(text_at(fields, "cwd") or root),
-        # Gemini CLI without a terminal puts what a hook said when the session started before the prompt.
+        # Without a terminal, Gemini CLI puts the output of the session's first hook before the prompt.
         prompt=_INJECTED.sub("", text_at(fields, "prompt")),
         fields=fields,
     )
 
 
 def output_of(client: str, event: str, text: str | None, notice: str = "") -> Mapping[str, Any]:
-    """Return the output that has a client put a text before the person's prompt, and show them a notice."""
+    """Return the output with which a client gives its agent a text, and shows the person a notice."""
     shown = {"systemMessage": notice} if notice else {}
     if text is None:
         return shown
     if client == "cursor":
         return {"additional_context": text}
     nested = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}, **shown}
-    # Copilot CLI takes the first, VS Code, which runs the same hook, the second.
+    # Copilot CLI reads the first field; VS Code, which runs the same hook, reads the nested one.
     return {"additionalContext": text, **nested} if client in _FLAT else nested

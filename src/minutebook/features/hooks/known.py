@@ -1,4 +1,4 @@
-"""The notice and the records of a session so far, and the folders without hooks."""
+"""The facts that hooks know from their log and settings: what a session was told, the notice, folders without hooks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.features.hooks import log
-from minutebook.features.hooks.events import SHOWS
+from minutebook.features.hooks.events import SHOW_MESSAGES
 
 NOTICE = "Minutebook keeps this session: `minutebook ui`"
-"""The line for a person in the first sessions of a client."""
+"""The line for the person in the first sessions of a client."""
 
 _FIRST = 3
-"""Sessions of a client in which it is said."""
+"""Sessions of a client with the notice."""
 
 FORGETS = frozenset({"compact", "clear"})
-"""Sources of a session's start after which it has forgotten what it was told."""
+"""Sources of a session's start before which the agent has forgotten all."""
 
 
 class Known:
-    """The records that a session was told already, in time to be read, by the log of hooks.
+    """The records that a session was told, by the log of hooks, since it was last compacted or cleared.
 
-    What it was told before it was compacted or cleared, it has forgotten. `began` is when its memory begins, if that is known.
+    `ids` are theirs; `began` is the time since which it remembers, None if unknown; `is_briefed` if it got its first brief.
     """
 
     def __init__(self, entries: Sequence[Mapping[str, Any]], session: str) -> None:
@@ -42,11 +42,11 @@ class Known:
     def sessions_in(
         self, folder: Path, repository_of: Callable[[str], str | None]
     ) -> frozenset[str]:
-        """Return the names of the sessions, other than this, that were kept in a folder or its project."""
+        """Return the names of the other sessions that were captured in a folder or its project."""
         here = str(folder)
         project = repository_of(here)
         return frozenset(
-            # Some clients name the session in its transcript in another way than in events.
+            # Some clients have another name of the session in its transcript than in events.
             str(entry.get("kept") or entry.get("session", ""))
             for entry in self._entries
             if entry.get("outcome") == "captured"
@@ -65,9 +65,9 @@ def _instant(entry: Mapping[str, Any]) -> datetime | None:
         return None
 
 
-def is_new_here(home: str, client: str, session: str) -> bool:
-    """Tell whether the person is still to be told that sessions of a client are kept."""
-    if client not in SHOWS or log.is_old(home):
+def needs_notice(home: str, client: str, session: str) -> bool:
+    """Tell whether the person must still be told that sessions of a client are kept."""
+    if client not in SHOW_MESSAGES or log.is_old(home):
         return False
     sessions = {
         entry.get("session")
@@ -78,7 +78,7 @@ def is_new_here(home: str, client: str, session: str) -> bool:
 
 
 def is_ignored(folder: Path, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a folder, or one that it is in, is one of those that hooks leave alone."""
+    """Tell whether a folder, or a parent of it, fits one of the patterns."""
     paths = [str(each) for each in (folder, *folder.parents)]
     named = [str(Path(pattern).expanduser()) for pattern in patterns]
     return any(fnmatch(path, pattern) for pattern in named for path in paths)

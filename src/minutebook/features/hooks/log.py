@@ -1,4 +1,4 @@
-"""The last calls of the clients' hooks: a line a call in the data directory, never their texts.
+"""The log of hooks in the data directory: a line for each call, without texts of sessions.
 
 Standard library only, and little of it: the process of a hook writes it.
 """
@@ -10,17 +10,17 @@ import time
 NAME = "hooks.log"
 
 LARGEST = 256 * 1024
-"""Bytes after which the log is put aside once; the one before it is given up."""
+"""Bytes after which the log is renamed to `hooks.log.1`, in place of an older one."""
 
 
 def append(home: str, **entry: object) -> None:
-    """Add an entry with the present instant. A failed write is given up: a hook never fails."""
+    """Append an entry with the present time. A failed write is ignored: a hook never fails."""
     path = os.path.join(home, NAME)
     line = json.dumps({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry})
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            # In one piece: hooks of several sessions may write at once.
+            # In one write: hooks of several sessions may write at once.
             os.write(handle, line.encode() + b"\n")
             is_full = os.fstat(handle).st_size > LARGEST
         finally:
@@ -32,12 +32,12 @@ def append(home: str, **entry: object) -> None:
 
 
 def is_old(home: str) -> bool:
-    """Tell whether the log was put aside before: its first entries are gone, or soon will be."""
+    """Tell whether the log was renamed before, so that its first entries may be lost."""
     return os.path.exists(os.path.join(home, f"{NAME}.1"))
 
 
 def entries(home: str) -> list[dict[str, object]]:
-    """Return the entries that are kept, the earliest first; lines that are none are left out."""
+    """Return the entries, the earliest first; malformed lines are left out."""
     found = []
     for name in (f"{NAME}.1", NAME):
         try:

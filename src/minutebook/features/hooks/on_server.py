@@ -1,7 +1,7 @@
-"""Hooks of a client with its memory on a server: briefs come from there, and events are kept there.
+"""Hooks of a client with its memory on a server, which makes the briefs and stores the turns.
 
-Which project a folder is, what a session was told already and what is left alone are this machine's matters;
-the server chooses within what the token may see.
+This machine knows the project of a folder, what a session was told already, and the folders without hooks;
+the server chooses among the records that the token may see.
 """
 
 import json
@@ -19,7 +19,7 @@ from minutebook.cli.keyboard import stdin_text
 from minutebook.config import Settings, environment, load
 from minutebook.config.whereabouts import follows_folders, known_place, scope_of
 from minutebook.features.hooks import log
-from minutebook.features.hooks.answers import asked_here
+from minutebook.features.hooks.answers import local_question
 from minutebook.features.hooks.early_hook import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
 from minutebook.features.hooks.events import (
     HookEvent,
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
     from minutebook.record.writing.source_drafts import TurnDraft
 
 WAIT = 2.0
-"""Seconds in which a prompt's hook ends, unless `hook_wait` is more: a network lies between."""
+"""Seconds within which the hook of a prompt ends, unless `hook_wait` is more; it includes the network."""
 
 LONGEST_PROMPT = 4_000
 """Characters of a prompt that are sent."""
 
 APART = "--event"
-"""The option with which a process that nobody waits for is given its event."""
+"""The option with the event of the process that captures a session, for which the client does not wait."""
 
 _MOST_TURNS = 500
 
 
 def answer(server: "OverHttp", client: str, ended: str | None) -> NoReturn:
-    """Answer the event on stdin by a server, and end the process with 0 whatever becomes of it.
+    """Answer the event on stdin by a server, and end the process with 0 in any case.
 
-    `ended` is the event in the process that keeps a session that ended; None in any other.
+    `ended` is the event, as JSON, in the separate process that captures an ended session; None in any other.
     """
     entry: dict[str, object] = {"client": client}
     home = ""
@@ -70,7 +70,7 @@ def answer(server: "OverHttp", client: str, ended: str | None) -> NoReturn:
             "source": event.fields.get("source"),
         }
         _end_in_time(home, entry, settings, event)
-        outcome, output = _answered(
+        outcome, output = _handle(
             server, settings, client, event, entry, is_apart=ended is not None
         )
     except MinutebookError as error:
@@ -84,7 +84,7 @@ _ending = threading.Lock()
 
 
 def _end(home: str, entry: Mapping[str, object], outcome: str, output: object = None) -> NoReturn:
-    """Print the output, note the outcome, end; the second caller does nothing."""
+    """Print the output, log the outcome and end the process; a second caller waits for that for ever."""
     _ending.acquire()
     if output:
         try:
@@ -109,7 +109,7 @@ def _end_in_time(
     timer.start()
 
 
-def _answered(
+def _handle(
     server: "OverHttp",
     settings: Settings,
     client: str,
@@ -118,7 +118,7 @@ def _answered(
     *,
     is_apart: bool,
 ) -> tuple[str, object]:
-    """Return the outcome of an event, and the client's output; add to the entry of the log."""
+    """Return the outcome of an event and the client's output; add fields to the entry of the log."""
     if settings.of(HookSettings).hooks == "off":
         return "off", None
     place = known_place(settings, event.folder)
@@ -130,16 +130,16 @@ def _answered(
     if event.moment in (HookMoment.END, HookMoment.TURN):
         from minutebook.features.hooks.capture import CAPTURED, NOTHING
 
-        count, name = _kept(server, client, event)
+        count, name = _send_turns(server, client, event)
         entry |= {"event": "capture", "turns": count, "kept": name, "folder": str(event.folder)}
         return CAPTURED if name else NOTHING, None
     if event.moment is None:
         return "unknown event", None
-    asked = asked_here(settings, client, event)
-    if asked.prompt is not None:
-        asked = replace(asked, prompt=without_private(asked.prompt)[:LONGEST_PROMPT])
+    question = local_question(settings, client, event)
+    if question.prompt is not None:
+        question = replace(question, prompt=without_private(question.prompt)[:LONGEST_PROMPT])
     folder = scope_of(place) if follows_folders(settings) else None
-    given = server.run(brief, asked, folder)
+    given = server.run(brief, question, folder)
     entry |= {"tokens": given.tokens, "ids": list(given.ids), "is_briefing": given.is_briefing}
     if given.text is None:
         return "nothing to say", None
@@ -147,7 +147,7 @@ def _answered(
 
 
 def _keep_apart(event: HookEvent) -> None:
-    """Have another process keep a session that ended: the client does not wait so long."""
+    """Start another process that captures an ended session: the client does not wait so long."""
     command = module_command("minutebook", *sys.argv[1:], APART, json.dumps(dict(event.fields)))
     subprocess.Popen(  # noqa: S603 - this program
         command,
@@ -160,24 +160,24 @@ def _keep_apart(event: HookEvent) -> None:
 
 
 def _unsent(own: Sequence["TurnDraft"], kept: Sequence["Turn"]) -> list["TurnDraft"]:
-    """Return the turns from the first on that is not kept; among those kept may be some that were taken back.
+    """Return the turns from the first one that the server has not; it may have further ones, which were taken back.
 
-    A turn is one that is kept if their prompts are the same, or, where the server masked that, the rest.
+    Two turns are the same if their prompts are, or, if the server masked the prompt, their thoughts and responses.
     """
-    left = iter(kept)
+    remaining = iter(kept)
     for number, turn in enumerate(own):
         rest = (turn.thought, turn.response)
         if not any(
             each.prompt == turn.prompt != ""
             or ((turn.thought or not turn.prompt) and (each.thought, each.response) == rest)
-            for each in left
+            for each in remaining
         ):
             return list(own[number:])
     return []
 
 
-def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
-    """Send the turns of a session that the server has not, and have them summed up; their count, and its name there."""
+def _send_turns(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
+    """Send the turns of a session that the server has not, and have it summarized; return their count, and the session's name."""
     from minutebook.features.hooks.capture import TRANSCRIPTS, found_turns
     from minutebook.features.importers.sources.reading.conversation import session_name
 

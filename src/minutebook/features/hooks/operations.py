@@ -1,4 +1,4 @@
-"""The brief that an agent is given unasked: when its session starts, and before a prompt."""
+"""The operation that returns the brief for a session's start or a prompt."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,21 +14,22 @@ if TYPE_CHECKING:
     from minutebook.app import App
 
 ACT = "before a prompt"
-"""What the recall log calls it when a memory is put before a prompt."""
+"""The act of the recall log for hits in the brief on a prompt."""
 
 RELEVANCE = 0.58
-"""How relevant (0 to 1) a memory must be to what a person asks an agent, to be put before it."""
+"""The least relevance, in [0, 1], of a hit in the brief on a prompt."""
 
 _MOST_TOKENS = 10_000
-"""Tokens that may be asked for when a session starts."""
+"""The most tokens of a brief that a client may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookQuestion:
-    """A client's request: its session, the prompt (None when it starts), the limit of size.
+    """A client's question: its session, the prompt (None at the start), and the most tokens of the brief.
 
-    `known` are the ids of what the session was given already, `began` when it began or was cleared, if that is known, `here` names the sessions that were kept in its
-    folder. A session that was not briefed when it started is with its first prompt.
+    `known` are the ids of the records that the session was told, `began` is when it began or was cleared, if known; `here`
+    names the sessions that were captured in its folder. A session that is not `is_briefed` gets the brief of its start
+    with the first prompt.
     """
 
     session: str
@@ -42,7 +43,7 @@ class HookQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A client's brief: a text, its tokens, the ids of the records shown; None where there is none."""
+    """A brief: its text, None if it is empty, its tokens, and the ids of its records."""
 
     text: str | None
     tokens: int
@@ -52,20 +53,20 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class HookBrief:
-    """The brief, the question that it answers, if one was asked, and the question's hits."""
+    """A brief, the prompt that it answers or None, and the hits of the prompt with their relevance."""
 
     given: Given
     question: str | None
     got: tuple[tuple[Record, float], ...]
 
     def note(self, app: "App", caller: Caller) -> None:
-        """Note in the recall log the hits of the question."""
+        """Note the hits of the prompt in the recall log."""
         if self.question is not None:
             app.note_answer(caller, ACT, self.question, self.got)
 
 
 def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
-    """Find the records about a session that starts, or a prompt; nothing is noted yet."""
+    """Return the brief for a session's start or a prompt; nothing is noted in the recall log yet."""
     from minutebook.features.hooks.contexts import HookContexts, joined
     from minutebook.features.importers.sources.reading.conversation import session_name
 
@@ -77,12 +78,7 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
         )
     if asked.prompt is not None:
         hits = app.get(HookContexts).before_prompt(
-            caller,
-            asked.prompt,
-            RELEVANCE,
-            asked.known,
-            session_name(asked.session),
-            asked.began,
+            caller, asked.prompt, RELEVANCE, asked.known, session_name(asked.session), asked.began
         )
     question = None if hits is None or asked.prompt is None else without_private(asked.prompt)
     context, got = joined(start, hits), () if hits is None else tuple(hits.got)
@@ -97,7 +93,7 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
 def brief(
     app: "App", caller: Caller, asked: HookQuestion, folder: FolderScope | None = None
 ) -> Given:
-    """Return the brief for a session that starts, or a prompt."""
+    """Return the brief for a session's start or a prompt, and note its hits."""
     check_range("tokens", asked.tokens, _MOST_TOKENS, 0)
     caller = in_folder(caller, folder)
     found = find(app, caller, asked)

@@ -1,4 +1,4 @@
-"""The functions of this feature that the core calls: facts of a folder, checks and lines of this machine, a day of hooks."""
+"""The functions that the core calls: facts about a folder, checks of this machine, the report of a day."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from minutebook.record.reason import counted
 
 
 def checks_here(settings: Settings) -> list[Finding]:
-    """Return the recent failures of hooks, by their log, and a line about the hooks of each client that called some."""
+    """Return a finding if hooks fail, by their log, and a line about the hooks of each client."""
     from minutebook.features.hooks.cli import client_lines, trouble_in
 
     entries = log.entries(str(settings.home))
@@ -32,15 +32,15 @@ def checks_here(settings: Settings) -> list[Finding]:
 
 
 def where(settings: Settings, place: FolderPlace) -> PlaceFact:
-    """Tell whether hooks are on in a folder."""
+    """Return whether hooks are on in a folder."""
     if place.hooks_off:
-        said = 'Hooks say and keep nothing here: .minutebook.toml has hooks = "off".'
-        return PlaceFact("hooks", "off", said)
+        sentence = 'Hooks say and keep nothing here: .minutebook.toml has hooks = "off".'
+        return PlaceFact("hooks", "off", sentence)
     return PlaceFact("hooks", settings.of(HookSettings).hooks)
 
 
 def told_unasked(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
-    """Yield the starts of sessions that got a brief; the recall log has those before prompts."""
+    """Yield the part on sessions that got a brief at their start; the recall log has the briefs on prompts."""
     if not is_at_keyboard(caller):
         return
     starts = [

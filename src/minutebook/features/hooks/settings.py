@@ -1,4 +1,4 @@
-"""How much hooks tell an agent, and where they tell nothing."""
+"""Hooks of clients: whether they are on, for how long they may take, and where they are off."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ from minutebook.record.reason import Reason
 
 @dataclass(frozen=True, kw_only=True)
 class HookSettings(Settings):
-    """How much hooks tell an agent, and where they tell nothing."""
+    """Hooks of clients: whether they are on, for how long they may take, and where they are off."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("hook_relevance", "hook_tokens")
 

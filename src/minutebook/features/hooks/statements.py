@@ -1,10 +1,10 @@
-"""Judgements on statements: which hold from case to case, and which a later turn took back."""
+"""Judgements on statements: whether they hold from case to case, and whether a later turn took them back."""
 
 from collections.abc import Iterable
 
 import numpy as np
 
-from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, said_of
+from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, statements_in
 from minutebook.features.summarizer.talks import taken_back
 from minutebook.memory.access.visibility import Records
 from minutebook.record.caller import Caller, without_folder_scope
@@ -13,8 +13,8 @@ from minutebook.text.judged_vectors import LIKELY, chances
 from minutebook.text.sentences import sentences
 
 
-def standing(records: Records, memories: Iterable[Memory]) -> set[str]:
-    """Return the ids of the memories that are standing statements, as far as they have vectors of the model that the weights are for."""
+def standing_ids_of(records: Records, memories: Iterable[Memory]) -> set[str]:
+    """Return the ids of the memories that are standing statements; those without vectors of the judged model are none."""
     kept = [(memory.id, records.vectors(memory)) for memory in memories]
     return {
         id
@@ -25,23 +25,25 @@ def standing(records: Records, memories: Iterable[Memory]) -> set[str]:
 
 
 NEXT, LATEST = 16, 32
-"""Turns of the project after one, and of its latest ones, that may take it back: a hook has some 50 ms for this."""
+"""Turns of a project that are searched for one which takes a turn back: the next ones, and the latest. This takes 50 ms."""
 
 
 def is_taken_back(records: Records, caller: Caller, turn: Turn, text: str) -> bool:
-    """Tell whether a passage of a turn holds a statement that a later turn of its project took back.
+    """Tell whether a passage of a turn has a statement that a later turn of its project took back.
 
-    The sessions of a project are read as one talk. A statement counts from the chance on from which no summary tells it, if
-    there is a later one that takes it back.
+    All sessions of the project are read as one talk. A statement counts as taken back from the chance TAKEN_BACK on, at
+    which summaries leave it out.
     """
     view = records.seen_in(turn.organization, without_folder_scope(caller))
     here = view.narrowed(repository=turn.repository, user=turn.user).where(since=turn.at)
     after = here.find(Turn, order=["at"], limit=NEXT)
     talk = _in_order([*after, *here.find(Turn, order=["-at"], limit=LATEST)])
-    said = said_of(quotes_of(talk, len(talk)))
+    statements = statements_in(quotes_of(talk, len(talk)))
     passage = " ".join(sentences(text))
-    asked = [index for index, each in enumerate(said) if not each.by_user and each.text in passage]
-    found = taken_back(said, asked).values()
+    in_passage = [
+        index for index, each in enumerate(statements) if not each.by_user and each.text in passage
+    ]
+    found = taken_back(statements, in_passage).values()
     return any(each.by is not None and each.chance >= TAKEN_BACK for each in found)
 
 

@@ -45,9 +45,9 @@ def application(
     leaving: anyio.Event,
     mounts: Sequence[Mount] = (),
 ) -> Starlette:
-    """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set.
+    """Return the application that serves each contract at its path, the first at `/mcp` too, and the mounts.
 
-    What is mounted comes last, so that no path of a contract is among its own.
+    Streams end when `leaving` is set. The routes of mounts come last, so that none takes a contract's path.
     """
     metrics = Metrics(loader)
     limits = Limits(rate=settings.of(HttpSettings).rate_limit)
@@ -77,14 +77,14 @@ def application(
         routes=routes,
         lifespan=_lifespan(paths.endpoints.values(), end),
         middleware=_middleware(metrics, names, limits),
-        exception_handlers={HTTPException: _unserved},
+        exception_handlers={HTTPException: _not_found},
     )
 
 
 class _ContractPaths:
-    """Where each contract is served: over MCP and as plain operations.
+    """The paths of contracts, over MCP and as plain operations.
 
-    `endpoints` has each endpoint once, `at_mcp` the first at `/mcp` too; both by path.
+    `endpoints` has the MCP endpoint of each contract by its path; `at_mcp` also the first one at `/mcp`.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class _ContractPaths:
             self.at_mcp[MCP] = next(iter(self.endpoints.values()))
 
     def routes(self, guard: Sequence[Middleware]) -> Iterator[BaseRoute]:
-        """Yield the routes, each behind a guard."""
+        """Yield the routes, each with the middleware `guard`."""
         for path, endpoint in self.at_mcp.items():
             yield Route(path, endpoint, middleware=guard)
         for contract in filter(openapi.is_offered, self._contracts.values()):
@@ -116,7 +116,7 @@ class _ContractPaths:
 def _lifespan(
     endpoints: Iterable[Endpoint], end: Callable[[], None]
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return the lifespan that runs the endpoints as long as the application is served, then `end`."""
+    """Return the lifespan that runs the endpoints while the application is served, then calls `end`."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -130,7 +130,7 @@ def _lifespan(
 
 
 def _middleware(metrics: Metrics, names: AllowedHosts, limits: Limits) -> list[Middleware]:
-    """Return the middleware of every request, first to last."""
+    """Return the middleware of every request, the outermost first."""
     return [
         Middleware(AccessLog, count=metrics.count),
         Middleware(Admission, queue=limits.turns),
@@ -152,8 +152,8 @@ def _caller_of(context: Any) -> Caller:
     return caller
 
 
-async def _unserved(request: Request, error: Exception) -> Response:
-    """Return the answer for a path that does not exist, or not with that method."""
+async def _not_found(request: Request, error: Exception) -> Response:
+    """Return the response for a path, or a method of a path, that does not exist."""
     assert isinstance(error, HTTPException)
     reason = f"{request.method} {request.url.path[:200]}: {error.detail}"
     return refusal(request, error.status_code, reason, headers=error.headers)

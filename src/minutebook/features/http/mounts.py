@@ -1,4 +1,4 @@
-"""The parts of the HTTP server that other features mount, beside contracts."""
+"""Mounts: routes of other features on the HTTP server, beside contracts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The parts of a server that a mount uses, too."""
+    """The parts of a server that a mount may use."""
 
     settings: Settings
     dispatcher: "Dispatcher"
@@ -24,21 +24,21 @@ class Served:
 
 
 class Mount(Protocol):
-    """Something to serve: it comes last, so that no path of a contract is among its own."""
+    """Routes to serve beside contracts."""
 
     def check(self, settings: Settings, address: "Address") -> None:
-        """Raise InvalidInput if it cannot be served at an address."""
+        """Raise InvalidInput if the mount cannot be served at an address."""
 
     def announced(self, settings: Settings, url: str) -> str:
-        """Return the sentence that tells where it is."""
+        """Return the sentence that tells a person the URL of the mount."""
 
     def routes(self, served: Served) -> "Sequence[BaseRoute]":
-        """Return its routes."""
+        """Return the routes of the mount."""
 
 
 @dataclass(frozen=True, slots=True)
 class MountOption:
-    """An option of `serve --http`, by the name of its value, that has something else served, too."""
+    """An option of `serve --http`, by the name of its value, that adds a mount."""
 
     name: str
     option: Callable[[Callable[..., object]], Callable[..., object]]

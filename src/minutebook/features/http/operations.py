@@ -1,4 +1,4 @@
-"""Operations on the tokens that let callers in."""
+"""Operations on tokens of callers over HTTP."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ class UsedToken:
 
 @operation()
 def token_by_part(app: "App", caller: Caller, part: str) -> list[NamedRecord]:
-    """Find the tokens with ids that begin, or else end, with a part."""
+    """Find the tokens with ids that begin with a part, else those with ids that end with it."""
     return list(find_by_part(app, caller, (Kind.TOKEN,), part))
 
 
@@ -43,13 +43,13 @@ def create_token(app: "App", caller: Caller, grant: Grant) -> NewToken:
 
 @operation(writes=True)
 def revoke_token(app: "App", caller: Caller, id: str) -> Token:
-    """Take a token back for good."""
+    """Revoke a token for good."""
     return app.tokens.revoke(caller, id)
 
 
 @operation(writes=True)
 def revoke_signed(app: "App", caller: Caller, name: str, is_id: bool) -> Token:  # noqa: FBT001
-    """Take back the tokens that an issuer signed for a name, or the one of an id."""
+    """Revoke the tokens that an issuer signed for a name until now, or with `is_id` the one with this id."""
     return app.tokens.revoke_signed(caller, name, is_id=is_id)
 
 
@@ -59,7 +59,4 @@ def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | Non
     return app.tokens.rotate(caller, id, expires_at)
 
 
-OPERATIONS = (
-    *(token_by_part, tokens, create_token),
-    *(revoke_token, revoke_signed, rotate_token),
-)
+OPERATIONS = (*(token_by_part, tokens, create_token), *(revoke_token, revoke_signed, rotate_token))

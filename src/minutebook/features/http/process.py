@@ -34,22 +34,21 @@ IDLE = 60
 """Seconds between two requests after which a connection is closed."""
 
 SWITCH_SECONDS = 0.0005
-"""Seconds after which a thread lets another run Python. A search gives the interpreter up at each look into
-SQLite, and waits as long as this, for each thread that is at work, to have it again; Python's default is 0.005."""
+"""Seconds after which a thread lets another run Python (`sys.setswitchinterval`). A search releases the interpreter at
+each call of SQLite, and waits this long for each working thread to get it back; Python's default is 0.005."""
 
 ACCEPTED_AT_ONCE = 4
-"""Connections that are accepted before what came over the others is looked at; asyncio knows no such number apart
-from that of the connections that wait."""
+"""Connections that are accepted before requests over the others are read; asyncio takes it from the backlog."""
 
 WAITING_CONNECTIONS = 256
 """Connections that wait to be accepted."""
 
 ENDS_WITHIN = 0.9
-"""Seconds after a signal at which the process ends, whatever is still being done."""
+"""Seconds after a signal at which the process ends, even with requests under way."""
 
 
 def of_this_machine(settings: Settings) -> Settings:
-    """Return the settings by which a mount is served to this machine alone: at no public URL."""
+    """Return the settings without a public URL, by which a mount is served to this machine only."""
     return replace(settings.of(HttpSettings), public_url=None)
 
 
@@ -62,24 +61,23 @@ def serve(
 ) -> None:
     """Serve contracts at an address until a signal comes, then end the process.
 
-    Raises InvalidInput if the address cannot be used, by a mount or at all, or others can reach it while
-    no token is needed. Raises StoreError if the
-    store cannot be opened.
+    `announce` is called with the server's URL. Raises InvalidInput if the address cannot be used, by a mount or at all,
+    or if others can reach it and no token exists, StoreError if the store cannot be opened.
     """
     for each in mounts:
         each.check(settings, address)
     loader = AppLoader(settings)
     authenticator = Authenticator(settings, loader)
-    names = _names(settings, address)
+    names = _allowed_hosts(settings, address)
     _check_is_guarded(address, authenticator)
     listener = listen(address)
     traces_url = settings.of(HttpSettings).traces_url
-    flush = _untraced if traces_url is None else trace_to(traces_url)
+    flush = None if traces_url is None else trace_to(traces_url)
     loader.start()
     sys.setswitchinterval(SWITCH_SECONDS)
 
     end = partial(_end, loader, flush)
-    announce(f"http://{_shown(address, listener)}")
+    announce(f"http://{_bound_address(address, listener)}")
 
     async def run() -> None:
         leaving = anyio.Event()
@@ -90,10 +88,11 @@ def serve(
     end()
 
 
-def _end(loader: AppLoader, flush: Callable[[], object]) -> NoReturn:
-    """End the process at once: a transaction under way is finished or undone by its own rules."""
+def _end(loader: AppLoader, flush: Callable[[], object] | None) -> NoReturn:
+    """End the process at once; the engine completes or undoes a transaction under way."""
     loader.close()
-    flush()
+    if flush is not None:
+        flush()
     sys.stderr.flush()
     os._exit(0)
 
@@ -106,14 +105,14 @@ def serve_alone(
     mount: Mount,
     wait: Callable[[], None],
 ) -> None:
-    """Serve a mount alone at an address of this machine, on an app that others use too, until `wait` returns.
+    """Serve only a mount at an address of this machine, on an app that others use too, until `wait` returns.
 
-    For a thread of a process that goes on. Raises InvalidInput if the address cannot be used.
+    Runs in a thread of the daemon. Raises InvalidInput if the address cannot be used.
     """
     authenticator = Authenticator(settings, loader)
-    names = _names(settings, address)
+    names = _allowed_hosts(settings, address)
     with listen(address) as listener:
-        announce(f"http://{_shown(address, listener)}")
+        announce(f"http://{_bound_address(address, listener)}")
 
         async def run() -> None:
             leaving = anyio.Event()
@@ -138,12 +137,8 @@ def _check_is_guarded(address: Address, authenticator: Authenticator) -> None:
         )
 
 
-def _untraced() -> None:
-    """Send nothing."""
-
-
 class _Listening(uvicorn.Server):
-    """Accepts few connections at once, whereas many may wait."""
+    """Accepts ACCEPTED_AT_ONCE connections at a time, of WAITING_CONNECTIONS that may wait."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to accept connections."""
@@ -153,7 +148,7 @@ class _Listening(uvicorn.Server):
 
 
 class _HttpServer(_Listening):
-    """Sets `leaving` when a signal comes, and calls `end` soon after, whatever is still being done."""
+    """Sets `leaving` when a signal comes, and calls `end` ENDS_WITHIN seconds later, even with requests under way."""
 
     def __init__(
         self, config: uvicorn.Config, leaving: anyio.Event, end: Callable[[], None]
@@ -163,7 +158,7 @@ class _HttpServer(_Listening):
         self._end = end
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end; the signal has done its work and is not raised again."""
+        """Begin to end; unlike uvicorn's, this does not raise the signal again at the end."""
         if not self.should_exit:
             self.should_exit = True
             self._leaving.set()
@@ -191,14 +186,14 @@ def _config(app: object) -> uvicorn.Config:
 
 
 def listen(address: Address) -> socket.socket:
-    """Listen at an address, for connections that send each answer at once.
+    """Return a socket that listens at an address, with TCP_NODELAY.
 
     Raises InvalidInput if the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         listener = socket.create_server((address.host, address.port), family=family)
-        # asyncio does it for sockets it makes itself; else each answer waits 40 ms for the client.
+        # asyncio sets it on sockets that it makes itself; without it each answer waits 40 ms.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except (OSError, UnicodeError) as error:
@@ -207,12 +202,12 @@ def listen(address: Address) -> socket.socket:
         raise InvalidInput("http", remedy, address=address, reason=reason) from error
 
 
-def _shown(address: Address, listener: socket.socket) -> Address:
+def _bound_address(address: Address, listener: socket.socket) -> Address:
     """Return the address with the port that the system chose for port 0."""
     return Address(address.host, listener.getsockname()[1])
 
 
-def _names(settings: Settings, address: Address) -> AllowedHosts:
+def _allowed_hosts(settings: Settings, address: Address) -> AllowedHosts:
     """Return the host names and the origins that are allowed."""
     own = settings.of(HttpSettings)
     hosts, origins = {*own.http_hosts, address.host}, {*own.http_origins}
@@ -224,7 +219,7 @@ def _names(settings: Settings, address: Address) -> AllowedHosts:
 
 
 FLUSHED_WITHIN = 300
-"""Milliseconds that what is left may take to be sent at the end."""
+"""Milliseconds that sending the last spans may take at the end."""
 
 
 def trace_to(url: str) -> Callable[[], object]:

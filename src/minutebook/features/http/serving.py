@@ -16,8 +16,8 @@ from minutebook.serve.logs import log_to_stderr
 _MOUNTS: Sequence[MountOption] = tuple(entries_of("http.mount"))
 
 
-def _served(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
-    """Serve contracts over HTTP if an address was typed; tell whether one was. Raises InvalidInput."""
+def _serve_if_wanted(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
+    """Serve contracts over HTTP if `--http` was given; return whether it was. Raises InvalidInput."""
     wanted = [each for each in _MOUNTS if typed[each.name]]
     if typed["http"] is None:
         if wanted:
@@ -34,26 +34,26 @@ def _serve(
 ) -> None:
     """Serve contracts over HTTP at an address, all of them if none is named, until a signal comes."""
     from minutebook.features.http import process
-    from minutebook.features.http.requests.hosts import address_given
+    from minutebook.features.http.requests.hosts import parsed_address
     from minutebook.serve.contracts.registry import CONTRACTS, narrowed, opened
 
-    # Each has its path, so that none stands in another's way.
-    each_alone = [opened([name])[0] for name in contracts or CONTRACTS]
-    left = narrowed(
-        each_alone, read_only=settings.read_only, tools=settings.tools, answers=settings.answers
+    # Opened one by one: each is served at its own path, so that they may share names of tools.
+    separate = [opened([name])[0] for name in contracts or CONTRACTS]
+    chosen = narrowed(
+        separate, read_only=settings.read_only, tools=settings.tools, answers=settings.answers
     )
-    by_name = {contract.name: contract for contract in left if contract.listed}
+    by_name = {contract.name: contract for contract in chosen if contract.listed}
 
     def announce(url: str) -> None:
         warn(f"Minutebook serves at {url}/mcp")
         for each in mounts:
             warn(each.announced(settings, url))
 
-    process.serve(settings, by_name, address_given(address), announce, mounts)
+    process.serve(settings, by_name, parsed_address(address), announce, mounts)
 
 
-def _exported(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
-    """Print the OpenAPI document of a contract if it was asked for; tell whether it was."""
+def _print_if_wanted(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
+    """Print the OpenAPI document of a contract if `--openapi` was given; return whether it was."""
     if not typed["openapi"]:
         if typed["version"] is not None:
             raise click.UsageError("--version is the version of OpenAPI: give --openapi too")
@@ -61,8 +61,8 @@ def _exported(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     from minutebook.features.http.protocols.openapi import VERSIONS, exported
     from minutebook.serve.contracts.registry import opened
 
-    (chosen,) = opened([typed["contract"]])
-    text = exported(chosen, typed["format"], typed["version"] or VERSIONS[0])
+    (contract,) = opened([typed["contract"]])
+    text = exported(contract, typed["format"], typed["version"] or VERSIONS[0])
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
     say_exactly(text.encode())
     return True
@@ -78,7 +78,7 @@ SERVE = AddedOptions(
         ),
         **{each.name: each.option for each in _MOUNTS},
     },
-    _served,
+    _serve_if_wanted,
 )
 EXPORT_SCHEMA = AddedOptions(
     {
@@ -91,5 +91,5 @@ EXPORT_SCHEMA = AddedOptions(
             help="The version of OpenAPI; 3.1 if not given.",
         ),
     },
-    _exported,
+    _print_if_wanted,
 )

@@ -36,12 +36,7 @@ def token() -> None:
 
 @token.command(short_help="Make a token and print its secret, this once.")
 @click.option("--name", required=True, help="Under which name its bearer's acts are recorded.")
-@click.option(
-    "--role",
-    default="agent",
-    show_default=True,
-    help=f"One of {', '.join(Role)}.",
-)
+@click.option("--role", default="agent", show_default=True, help=f"One of {', '.join(Role)}.")
 @click.option("--organization", help="Hold it to this organization.  [default: the settings']")
 @click.option("--all-organizations", is_flag=True, help="Hold it to no organization.")
 @click.option(
@@ -72,7 +67,7 @@ def create(
         organization=None if all_organizations else organization or own,
         repositories=repositories or None,
         user=user,
-        expires_at=_end(expires),
+        expires_at=_expiry(expires),
     )
     with opened_or_made(options) as api:
         issued = api.run(operations.create_token, grant)
@@ -88,7 +83,7 @@ def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         found = api.run(operations.tokens)
     now = datetime.now(UTC)
     lines = [
-        f"{style(each.token.id, dim=True)}  {_line(each.token, now)}; {_used(each.used_at)}"
+        f"{style(each.token.id, dim=True)}  {_token_line(each.token, now)}; {_last_use(each.used_at)}"
         for each in found
     ]
     none = "No tokens; `minutebook token create --name NAME` makes one."
@@ -115,10 +110,8 @@ def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: st
         else:
             name = subject if subject is not None else jti or ""
             revoked = api.run(operations.revoke_signed, name, subject is None)
-    what = (
-        _of_signed(revoked) if is_signed_revocation(revoked) else f"{revoked.id} of {revoked.name}"
-    )
-    echo(f"Revoked {what}.")
+    is_signed = is_signed_revocation(revoked)
+    echo(f"Revoked {_signed_tokens(revoked) if is_signed else f'{revoked.id} of {revoked.name}'}.")
     return revoked
 
 
@@ -129,7 +122,7 @@ def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: st
 @as_json
 def rotate(options: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
     """Replace the secret of the token ID and print the new one; the old one is invalid."""
-    ends = _end(expires)
+    ends = _expiry(expires)
     with opened(options) as api:
         issued = api.run(operations.rotate_token, _token_id(api, id), ends)
     _show_issued(issued, as_json=as_json)
@@ -141,7 +134,7 @@ def _token_id(api: "StoreConnection", text: str) -> str:
     return id_of(text) or only_id("token", found, text)
 
 
-def _end(text: str) -> datetime | None:
+def _expiry(text: str) -> datetime | None:
     if text == NEVER:
         return None
     span = parsed_span(text)
@@ -149,39 +142,40 @@ def _end(text: str) -> datetime | None:
 
 
 def _show_issued(issued: NewToken, *, as_json: bool) -> None:
-    # On stdout the secret alone, so that a script can take it.
+    # Only the secret goes to stdout, so that a script can read it.
     say({"secret": issued.secret, "token": issued.token}, issued.secret, as_json)
     warn(
-        f"Token {issued.token.id}: {_line(issued.token, datetime.now(UTC))}.",
+        f"Token {issued.token.id}: {_token_line(issued.token, datetime.now(UTC))}.",
         "The secret is shown this once; keep it where its bearer does.",
     )
 
 
-def _of_signed(token: Token) -> str:
+def _signed_tokens(token: Token) -> str:
+    """Return words for the signed tokens that a record revokes."""
     if token.digest == SIGNED_WITH_ID:
         return f"the signed token with the id {token.name}"
     return f"the signed tokens of {token.name} until {token.revoked_at:%F %H:%M}"
 
 
-def _line(token: Token, now: datetime) -> str:
+def _token_line(token: Token, now: datetime) -> str:
     if is_signed_revocation(token):
-        return f"{_of_signed(token)}: revoked"
+        return f"{_signed_tokens(token)}: revoked"
     bound = token.bound_repositories
     parts = [
         f"{token.name} as {token.role}",
         f"organization {token.bound_organization or '(any)'}",
         f"repository {'(any)' if bound is None else ', '.join(bound)}",
         f"user {token.bound_user or '(any)'}",
-        _standing(token, now),
+        _validity(token, now),
     ]
     return "; ".join(parts)
 
 
-def _used(at: datetime | None) -> str:
+def _last_use(at: datetime | None) -> str:
     return "never used" if at is None else f"used {at:%F %H:00}"
 
 
-def _standing(token: Token, now: datetime) -> str:
+def _validity(token: Token, now: datetime) -> str:
     if token.revoked_at is not None:
         return f"revoked {token.revoked_at:%F %H:%M}"
     if token.expires_at is None:

@@ -39,7 +39,7 @@ from minutebook.record.records import (
     Relation,
     Turn,
 )
-from minutebook.record.writing import decision_drafts, drafts
+from minutebook.record.writing import drafts
 from minutebook.record.writing.decision_drafts import (
     MIN_RATIONALE,
     DecisionDraft,
@@ -283,7 +283,7 @@ class _Import:
         if isinstance(draft, EntityDraft):
             id = self._entities.id(draft.name, draft.type) or id
         stored = self._store.get(CLASSES[kind], home, id)
-        is_removed = self._removals.tell(kind, home, id, stored)
+        is_removed = self._removals.has_removed(kind, home, id, stored)
         made: _Made | None = _Made(None)
         if isinstance(draft, GoneTurn):
             if not isinstance(stored, Turn) or stored.session != draft.session:
@@ -296,7 +296,8 @@ class _Import:
         after, held = made
         if stored is None and isinstance(after, Relation) and self._entities.has_relation(after):
             stored = after
-        return _Plan(verdict_on(after, stored, was_removed=is_removed, held=held), stored, after)
+        verdict = verdict_on(after, stored, was_removed=is_removed, obstacle=held)
+        return _Plan(verdict, stored, after)
 
     def _make(self, draft: Draft, id: str, stored: Record | None) -> _Made | None:
         """Return the record that a draft becomes; None for a relation whose entities are missing."""
@@ -484,7 +485,7 @@ class _Import:
         return _Made(relation)
 
     def _proposal(self, draft: ProposalDraft, id: str, stored: Proposal | None) -> _Made:
-        decision_drafts.check_may_propose(self._caller)
+        policy.check_not_viewer(self._caller, "propose")
         decision = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
         check_draft(decision, MIN_RATIONALE)
         if stored is None:

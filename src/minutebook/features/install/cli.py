@@ -84,15 +84,15 @@ def install(
         hooked = entry.hooks(remove=remove, earlier=plans, url=url, token_variable=token_env)
         plans = joined(plans, hooked)
     served = entry.served() if url is None and not remove else ""
-    plans = [originals.settled(each) for each in plans]
+    plans = [originals.with_original(each) for each in plans]
     apply_plans(originals, plans, served, dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
-    return [_told(each, dry_run=dry_run) for each in plans]
+    return [_change_record(each, dry_run=dry_run) for each in plans]
 
 
-def _told(plan: "Installation", *, dry_run: bool) -> dict[str, object]:
-    """Return the change of a client's file, for programs."""
+def _change_record(plan: "Installation", *, dry_run: bool) -> dict[str, object]:
+    """Return the record of a file's change, for `--json`."""
     return {
         "client": plan.client,
         "path": plan.path,
@@ -103,7 +103,7 @@ def _told(plan: "Installation", *, dry_run: bool) -> dict[str, object]:
 
 
 class ClientEntry:
-    """The part of a client's configuration for these settings: plans of it, and of its removal."""
+    """Plans the entry of a client for some settings, with its hooks, and their removal."""
 
     def __init__(
         self,
@@ -116,20 +116,17 @@ class ClientEntry:
         self._options = options
         self._client = client
         self._contracts = contracts
-        self._entered = {**_unstated_options(options, client, contracts), **options}
-        self._given: dict[str, Any] = {
-            "scope": scope,
-            "places": places_here(),
-        }
-        self._named = {**self._given, "server_name": server_name}
+        self._entry_options = {**_default_options(options, client, contracts), **options}
+        self._where: dict[str, Any] = {"scope": scope, "places": places_here()}
+        self._named = {**self._where, "server_name": server_name}
 
     def removals(self, *, is_project: bool) -> "list[Installation]":
-        """Plan that the entry and its hooks go, and of a user's the skill and permission, too."""
+        """Plan to take out the entry and its hooks, and, unless `is_project`, the skill and the permission."""
         from minutebook.features.install import clients
         from minutebook.features.install.hooks import HOOKS
         from minutebook.features.install.reading_aids import plan_permission, plan_skill
 
-        places = self._given["places"]
+        places = self._where["places"]
         plans = [clients.plan_removal(self._client, **self._named)]
         if not is_project:
             aids = (
@@ -138,16 +135,16 @@ class ClientEntry:
             plans += [each for each in aids if each is not None]
         if self._client not in HOOKS:
             return plans
-        # A file of hooks that is another client's, too, goes with the last of them.
+        # The hooks in a file of two clients are taken out with the last one.
         owner = HOOKS[self._client].command_name
-        entered = {each.client.name for each in clients.set_up(places) if each.names}
+        entered = {each.client.name for each in clients.entered_clients(places) if each.names}
         if owner != self._client and owner in entered:
             return plans
         hooked = self.hooks(remove=True, earlier=plans, url=None, token_variable=None)
         return joined(plans, hooked)
 
     def remote(self, url: str, token_variable: str | None) -> "Installation":
-        """Plan an entry of a server at a URL. Raises InvalidInput for a setting that the server decides itself."""
+        """Plan an entry with a server's URL. Raises InvalidInput for an option that the server itself decides."""
         from minutebook.features.install import clients
 
         _check_remote(self._options, self._contracts)
@@ -162,17 +159,17 @@ class ClientEntry:
         from minutebook.serve.contracts.registry import opened
         from minutebook.serve.launch import import_path, installed_command
 
-        settings = load(self._entered)
+        settings = load(self._entry_options)
         named = self._contracts or tuple(agent_tools())
         opened(named, read_only=settings.read_only, tools=settings.tools)
-        arguments = _arguments(settings, self._entered, self._client, named)
+        arguments = _arguments(settings, self._entry_options, self._client, named)
         command = [*installed_command(), *arguments]
         return clients.plan(
             self._client, command=command, environment=import_path(environment()), **self._named
         )
 
     def plans(self, *, hooks: bool) -> "list[Installation]":
-        """Plan the entry of a server, and hooks, a plan a file."""
+        """Plan the entry of a server, and with `hooks` its hooks; return one plan for each file."""
         server = self.local()
         if not hooks:
             return [server]
@@ -180,14 +177,14 @@ class ClientEntry:
         return joined([server], hooked)
 
     def served(self) -> str:
-        """Name the tools that the client is served, for a person."""
-        settings = load(self._entered)
+        """Return the sentence that names the tools which the client is served."""
+        settings = load(self._entry_options)
         tools = ", ".join(settings.tools) or "every tool of its contracts"
         return " ".join((f"It is served {tools}.", *self.folder_line()))
 
     def folder_line(self) -> list[str]:
-        """Say that folders have a say, if they have."""
-        is_on = load(self._entered).scope_from_folder == "on"
+        """Return the sentence that folders determine the project, if they do."""
+        is_on = load(self._entry_options).scope_from_folder == "on"
         return ["What it keeps in a project's folder belongs to that project."] if is_on else []
 
     def hooks(
@@ -198,9 +195,9 @@ class ClientEntry:
         url: str | None,
         token_variable: str | None,
     ) -> "Installation":
-        """Plan hooks that ask the daemon of these settings, or a server at a URL, or their removal.
+        """Plan hooks that ask the daemon, or the server at a URL, or with `remove` their removal.
 
-        A plan of the same file in `earlier` becomes a part of it.
+        The plan includes the one of the same file in `earlier`.
         """
         from minutebook.features.install.clients import location
         from minutebook.features.install.hooks import hook_client, plan_hooks
@@ -208,43 +205,43 @@ class ClientEntry:
 
         found = hook_client(self._client)
         name = found.command_name
-        path = location(found, self._given["scope"], self._given["places"])
+        path = location(found, self._where["scope"], self._where["places"])
         if url is None:
-            stated = _stated_in(load(self._entered), self._entered, IDENTITY)
-            words = ["hook", name, *stated]
+            options = _options_for(load(self._entry_options), self._entry_options, IDENTITY)
+            words = ["hook", name, *options]
         else:
-            there = ["--url", url, *(["--token-env", token_variable] if token_variable else [])]
-            words = [*there, "hook", name]
+            token = ["--token-env", token_variable] if token_variable else []
+            words = ["--url", url, *token, "hook", name]
         command = [*installed_command(), *words]
         return plan_hooks(
             self._client,
             command=command,
             remove=remove,
             earlier=next((each for each in earlier if each.path == path), None),
-            **self._given,
+            **self._where,
         )
 
 
-def _unstated_options(
+def _default_options(
     options: dict[str, str], client: str, contracts: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return the settings of a client that options, variables and `config.toml` leave open."""
-    said = explicit(options)
+    """Return the default settings of a client that options, variables and `config.toml` do not set."""
+    set_here = explicit(options)
     defaults = default_options(client)
-    if contracts or "contract" in said:
+    if contracts or "contract" in set_here:
         del defaults["tools"]
-    return {name: value for name, value in defaults.items() if name not in said}
+    return {name: value for name, value in defaults.items() if name not in set_here}
 
 
 def joined(plans: "Sequence[Installation]", hooked: "Installation") -> "list[Installation]":
-    """Return plans with that of hooks, which takes the place of one of the same file."""
+    """Return plans with that of hooks, which replaces a plan of the same file."""
     return [*(each for each in plans if each.path != hooked.path), hooked]
 
 
 def apply_plans(
     originals: "Originals", plans: "Sequence[Installation]", served: str, *, dry_run: bool
 ) -> None:
-    """Show the changes of a client's files, or make them; `served` is said with the first."""
+    """Make the changes of a client's files, or with `dry_run` show them; `served` is printed after the first."""
     for number, plan in enumerate(plans):
         if dry_run and plan.changed:
             _show_difference(plan.before or "", plan.after, plan.path)
@@ -266,7 +263,7 @@ def apply_plans(
 
 
 def list_clients() -> None:
-    """List the clients that are known, and the commands that connect them."""
+    """Print the known clients, and the commands that connect them."""
     width = max(map(len, CLIENTS))
     echo(*(f"{name:<{width}}  {client.title}" for name, client in CLIENTS.items()))
     echo(
@@ -277,7 +274,7 @@ def list_clients() -> None:
 
 
 def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:
-    """Raise InvalidInput if something is asked for that the server at a URL decides itself."""
+    """Raise InvalidInput for an option that the server at a URL itself decides."""
     for name in options:
         if name in SERVING:
             raise InvalidInput(
@@ -288,7 +285,7 @@ def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:
 
 
 def _endpoint(url: str, contracts: tuple[str, ...]) -> str:
-    """Return the URL of a contract; one without a path is that of a whole server."""
+    """Return the URL of a contract; a URL without a path is that of a server, and gets one."""
     from minutebook.serve.contracts.registry import opened
 
     opened(contracts)
@@ -302,34 +299,34 @@ def _endpoint(url: str, contracts: tuple[str, ...]) -> str:
 def _arguments(
     settings: Settings, options: dict[str, str], client: str, contracts: tuple[str, ...]
 ) -> list[str]:
-    """Say how a client starts the server, which gets little of this environment."""
-    # Calls of the governance contract name their agent themselves.
+    """Return the arguments with which a client starts the server; they hold all settings, since its environment is another."""
+    # The calls of the governance contract name the agent themselves.
     if settings.agent == ANYBODY and "governance" not in contracts:
         settings = replace(settings, agent=client)
-    return ["serve", *contracts, *_stated_in(settings, options, SERVING)]
+    return ["serve", *contracts, *_options_for(settings, options, SERVING)]
 
 
-def _stated_in(settings: Settings, options: dict[str, str], names: Iterable[str]) -> list[str]:
-    """Return the options that state the settings of these names which are not as they come.
+def _options_for(settings: Settings, options: dict[str, str], names: Iterable[str]) -> list[str]:
+    """Return the options for those settings of some names that do not have their default.
 
-    What folders say is every client's alike, from `config.toml`, unless it is said here of this one.
+    `scope_from_folder` is among them only if an option or variable sets it for this client, not `config.toml` for all.
     """
     standard = settings_with()
-    here = explicit(options).get(_FOLDERS)
-    if here is None or here.origin == str(settings.home / FILE):
+    folders = explicit(options).get(_FOLDERS)
+    if folders is None or folders.origin == str(settings.home / FILE):
         names = [name for name in names if name != _FOLDERS]
     return [
         part
         for name in names
-        # A feature that is not there has no settings.
+        # The settings of features that are not installed are missing.
         if hasattr(standard, name)
         if (value := getattr(settings, name)) != getattr(standard, name) or name == _FOLDERS
-        for part in _stated(name, value)
+        for part in _as_option(name, value)
     ]
 
 
-def _stated(name: str, value: object) -> list[str]:
-    """Write a setting as an option, so that `load` reads the same value from it."""
+def _as_option(name: str, value: object) -> list[str]:
+    """Return the option from which `load` reads the value of a setting."""
     if name in FLAGS:
         return [option_of(name)]
     text = ",".join(value) if isinstance(value, tuple) else str(value)

@@ -1,7 +1,7 @@
-"""Where each MCP client keeps its servers, and how Minutebook is entered there and taken out.
+"""Enter Minutebook into the configuration files of MCP clients, and take it out.
 
-Planning reads the client's file and gives the text that it would hold; applying writes that text.
-A file is edited where it must change and nowhere else: comments, order, spacing and line ends stay.
+A plan has a file's text before and after; `apply` writes it. Only what must change in a file is edited:
+comments, order, spacing and line ends stay.
 """
 
 import os
@@ -34,10 +34,10 @@ _PRIVATE = 0o600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """One client's configuration file before and after; `before` is None where there is no file.
+    """The planned change of a client's file: its text before, None if there is no file, and after.
 
-    `parts` name what of ours is entered, or taken out where `removes` is set. `backup` is where the earlier text
-    will be kept; None when there is none to keep. `is_deleted` tells that the file goes.
+    `parts` are the names of our parts that are entered, or taken out if `removes`. `backup` is the path for the earlier
+    text, None if that is not kept. `is_deleted` if the file is deleted. `note` tells a person what to do afterwards.
     """
 
     client: str
@@ -65,12 +65,11 @@ def plan(
     places: Places,
     server_name: str = "minutebook",
 ) -> Installation:
-    """Work out the configuration that makes a client start `command` as an MCP server.
+    """Return the plan of an entry by which a client starts `command` as an MCP server; nothing is written.
 
-    Of an entry by that name only command, arguments and the given variables are set; what else a
-    person wrote there stays. Writes nothing. Raises InvalidInput for an argument, or a file, that
-    cannot be read as what it should be, and Conflict where the entry cannot be made beside what
-    is there.
+    In an existing entry of this name only command, arguments and the given variables are set. Raises InvalidInput
+    for an invalid argument or a malformed file, Conflict if the file has a remote server of this name, or only a
+    person can edit its layout.
     """
     found = _client(client)
     entry = _entry(found, server_name, command, environment)
@@ -86,11 +85,11 @@ def plan_remote(
     places: Places,
     server_name: str = "minutebook",
 ) -> Installation:
-    """Work out the configuration that leads a client to a server by its URL, as `plan` does.
+    """Return the plan of an entry with the URL of a server, as `plan` does.
 
-    `token_variable` names the variable of the client's environment that holds a token; the token
-    itself is written nowhere. Raises InvalidInput, too, for a URL over which a token would cross the
-    network in the open, and for a client whose file takes no remote server, or no variable.
+    `token_variable` names the variable of the client's environment with the token, which is not written itself. Raises
+    InvalidInput also for a URL over which a token would cross a network unencrypted, and for a client that takes no
+    remote server, or no variable.
     """
     found = _client(client)
     entry = _remote_entry(found, server_name, url, token_variable)
@@ -100,14 +99,14 @@ def plan_remote(
 def _plan(
     found: Client,
     entry: dict[str, Value],
-    unfit: Sequence[str],
+    other_keys: Sequence[str],
     scope: Scope,
     places: Places,
     server_name: str,
 ) -> Installation:
     path = location(found, scope, places)
     before = read_configuration(path)
-    _check_room(found, path, read(found.format, before or "", str(path)), server_name, unfit)
+    _check_entry(found, path, read(found.format, before or "", str(path)), server_name, other_keys)
     after = edited(found.format, before or "", found.section, server_name, entry)
     if after is None:
         pasted = edited(found.format, "", found.section, server_name, entry)
@@ -118,15 +117,11 @@ def _plan(
 
 
 def plan_removal(
-    client: str,
-    *,
-    scope: Scope,
-    places: Places,
-    server_name: str = "minutebook",
+    client: str, *, scope: Scope, places: Places, server_name: str = "minutebook"
 ) -> Installation:
-    """Work out the configuration without the server; unchanged if it has none by that name.
+    """Return the plan to take out the server's entry, an unchanged one if there is none.
 
-    Raises InvalidInput or Conflict if `plan` would.
+    Raises InvalidInput for a malformed file, Conflict if only a person can edit its layout.
     """
     found = _client(client)
     path = location(found, scope, places)
@@ -144,16 +139,15 @@ def plan_removal(
 
 
 def server_part(server_name: str) -> str:
-    """Return the name of an entry among the parts of ours in a file."""
+    """Return the name, among `Installation.parts`, of the entry of a server."""
     return f"server {server_name}"
 
 
 def apply(installation: Installation) -> None:
-    """Write a planned configuration: earlier text kept beside it, the file replaced whole.
+    """Write a plan: the earlier text to its backup, then the file, atomically.
 
-    A link stays a link and permissions stay as they were; a new file is its owner's alone, as
-    variables may hold keys. Raises Conflict when the file is no longer as it was at planning, or cannot be
-    written.
+    Links and permissions stay; only the owner can read a new file, since variables may hold keys. Raises Conflict
+    if the file was changed since it was planned, or cannot be written.
     """
     if not installation.changed:
         return
@@ -174,7 +168,7 @@ def apply(installation: Installation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UnsafeEntry:
-    """An entry by which the folder that a client is in can run code, and its remedy."""
+    """An entry by which the client's working directory can run code, and the remedy."""
 
     path: Path
     title: str
@@ -183,10 +177,9 @@ class UnsafeEntry:
 
 
 def unsafe_entries(places: Places) -> list[UnsafeEntry]:
-    """Find entries that start `python -m minutebook` without `-P`, as early versions wrote them.
+    """Return the entries that start `python -m minutebook` without `-P`, as early versions wrote them.
 
-    Looks at each client's own file and at the one of the working directory; one that cannot be read is
-    passed over.
+    Both the user's file of each client and that of the working directory are read, if they can be.
     """
     found: dict[tuple[Path, str], UnsafeEntry] = {}
     for client, scope in product(CLIENTS.values(), get_args(Scope)):
@@ -206,7 +199,7 @@ def unsafe_entries(places: Places) -> list[UnsafeEntry]:
 
 
 def _words(client: Client, entry: Mapping[str, Any]) -> list[str]:
-    """Return the command of an entry and its arguments, as far as they are such."""
+    """Return the command of an entry and its arguments, without parts of other types."""
     program, key = entry.get(client.local.command), client.local.arguments
     arguments = entry.get(key) if key else program
     words = [program] if isinstance(program, str) else []
@@ -214,17 +207,17 @@ def _words(client: Client, entry: Mapping[str, Any]) -> list[str]:
 
 
 def _imports_from_folder(command: Sequence[str]) -> bool:
-    # The options of Python, as far as they stand before the module.
+    # `options` are those of Python, before the module.
     words = " ".join(command[1:])
     options, module, _ = f" {words} ".partition(" -m minutebook ")
     return bool(module) and not re.search(r" -[a-zA-Z]*[PI]", options)
 
 
 @dataclass(frozen=True, slots=True)
-class SetUp:
-    """A client, its own file, and the names under which Minutebook is entered there.
+class EnteredClient:
+    """A client, its user's file, and the names of the entries there that start Minutebook.
 
-    `trouble` says why the file cannot be read, where that is so.
+    `trouble` says why the file cannot be read, "" if it can.
     """
 
     client: Client
@@ -233,8 +226,8 @@ class SetUp:
     trouble: str = ""
 
 
-def set_up(places: Places) -> list[SetUp]:
-    """Say of each client whether its own configuration starts Minutebook, and under which names."""
+def entered_clients(places: Places) -> list[EnteredClient]:
+    """Return each client that has a user's file, with its entries that start Minutebook."""
     found = []
     for client in CLIENTS.values():
         if client.user is None:
@@ -245,11 +238,11 @@ def set_up(places: Places) -> list[SetUp]:
                 client.section
             )
         except (InvalidInput, Conflict) as error:
-            found.append(SetUp(client, path, trouble=str(error)))
+            found.append(EnteredClient(client, path, trouble=str(error)))
             continue
         entries = servers.items() if isinstance(servers, dict) else ()
         names = tuple(name for name, entry in entries if _starts_minutebook(client, entry))
-        found.append(SetUp(client, path, names))
+        found.append(EnteredClient(client, path, names))
     return found
 
 
@@ -259,14 +252,13 @@ def _starts_minutebook(client: Client, entry: object) -> bool:
 
 
 def location(client: ClientFile, scope: Scope, places: Places) -> Path:
-    """Find a file of a client, of its servers or its hooks, whether or not it exists yet.
+    """Return the path of a client's file, of its servers or its hooks, which need not exist.
 
-    Where it is there under its other name alone, that is the file. Raises InvalidInput for a client that has
-    none of that scope.
+    It is the one with `other_name` if only that exists. Raises InvalidInput for a client without a file of that scope.
     """
     path = _location(client, scope, places)
     other = path if client.other_name is None else path.with_name(client.other_name)
-    # In a folder that may not be looked into, nothing is there.
+    # `os.access` also returns False in a folder that may not be read.
     return other if os.access(other, os.F_OK) and not os.access(path, os.F_OK) else path
 
 
@@ -419,7 +411,7 @@ def installation_of(
     *,
     removes: bool = False,
 ) -> Installation:
-    """Return the change of a client's file from one text to another, by which a part of ours comes or goes."""
+    """Return the plan that changes a client's file from one text to another, and so enters or removes a part of ours."""
     note = (client.project_reload if scope == "project" else "") or client.reload
     if removes:
         note = f"{note.partition(';')[0].rstrip('.')}."
@@ -435,13 +427,14 @@ def installation_of(
 
 
 def backup_of(path: Path) -> Path:
-    """Return where a file of a client is kept as it was before anything of ours was in it."""
+    """Return the path of the backup of a client's file, its text before anything of ours was in it."""
     return path.with_name(f"{path.name}.minutebook.bak")
 
 
-def _check_room(
-    client: Client, path: Path, data: Mapping[str, Any], server_name: str, unfit: Sequence[str]
+def _check_entry(
+    client: Client, path: Path, data: Mapping[str, Any], server_name: str, other_keys: Sequence[str]
 ) -> None:
+    """Raise InvalidInput if an entry cannot be put into a file, Conflict if the present one has a key of `other_keys`."""
     servers = data.get(client.section, {})
     if not isinstance(servers, dict):
         raise InvalidInput(
@@ -452,8 +445,8 @@ def _check_room(
     if not isinstance(entry, dict) or not all(isinstance(entry.get(t, {}), dict) for t in tables):
         remedy = "must have a table at {section}.{name}"
         raise InvalidInput(str(path), remedy, section=client.section, name=server_name)
-    if any(key in entry for key in unfit):
-        kind = "remote" if unfit == _REMOTE_KEYS else "local"
+    if any(key in entry for key in other_keys):
+        kind = "remote" if other_keys == _REMOTE_KEYS else "local"
         reason = "{section}.{name} is a {kind} server; remove it or choose a name"
         raise Conflict(str(path), reason, section=client.section, name=server_name, kind=kind)
 
@@ -477,7 +470,7 @@ def read_configuration(path: Path) -> str | None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Raise Conflict where a file of a client cannot be written."""
+    """Write a client's file within this block. Raises Conflict if it cannot be written."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Changes a configuration text where it must change and nowhere else.
+"""Edit the text of a configuration, and leave all else in it unchanged.
 
-Comments, order, spacing, number forms and line ends of all the rest stay as a person left them.
+Comments, order, spacing, the spelling of numbers and line ends stay.
 """
 
 import json
@@ -23,11 +23,11 @@ from minutebook.record.reason import Reason
 _Path = tuple[str, ...]
 
 Value = str | bool | list[str] | dict[str, str]
-"""What an entry holds under a key."""
+"""A value in an entry."""
 
 
 class Format(StrEnum):
-    """How a configuration is written: strict JSON, JSON with comments, TOML, YAML."""
+    """The format of a configuration: JSON, JSON with comments, TOML, YAML."""
 
     JSON = "json"
     JSONC = "jsonc"
@@ -36,9 +36,9 @@ class Format(StrEnum):
 
 
 def read(format: Format, text: str, source: str) -> dict[str, Any]:
-    """Read a configuration; an empty text is an empty one, and numbers come as they are written.
+    """Return a configuration, {} for an empty text; numbers are tuples of their texts.
 
-    Raises InvalidInput if it cannot be parsed, with the source, the fault and its line.
+    Raises InvalidInput, with source, fault and line, if it cannot be parsed.
     """
     text = text.removeprefix(BOM)
     try:
@@ -80,12 +80,12 @@ def edited(
     entry: Mapping[str, Any] | None,
     original: str = "",
 ) -> str | None:
-    """Merge an entry into `section.name` of a text that `read` accepts, or take it out with None.
+    """Return a text with an entry merged into `section.name`, or with None for the entry without it.
 
-    An entry holds texts, switches, lists of texts and tables of texts; tables merge, all else replaces, and
-    what it does not name stays (a merge patch, RFC 7396). A section that is empty without the entry goes with it,
-    unless `original`, the text before the entry came, has it. Gives None when the text is laid out so
-    that only a person can change it: the result, read again, must say just what it should.
+    The text must be one that `read` accepts. Tables are merged, other values are replaced, and keys that the entry
+    does not have stay (a merge patch, RFC 7396). A section that becomes empty is removed, unless `original`, the
+    text before the first entry of ours, has it. Returns None if the edited text, read again, is not as it should be:
+    only a person can edit that layout.
     """
     data = read(format, text, "before")
     merged = _merged(data, {section: {name: entry}})
@@ -95,8 +95,8 @@ def edited(
     try:
         known = read(format, original, "original")
         if format is Format.YAML:
-            left = merged.get(section, {}).get(name)
-            body = _yaml_edited(body, section, name, left, original)
+            remaining = merged.get(section, {}).get(name)
+            body = _yaml_edited(body, section, name, remaining, original)
         elif format is Format.TOML and entry is None:
             body = _toml_without(body, section, name)
         elif format is Format.TOML:
@@ -119,11 +119,10 @@ def without_empties(
     """Return `after` without the tables and lists that became empty since `before`, except those of `original`."""
     kept = {}
     for key, value in after.items():
-        was, at_first = before.get(key), original.get(key)
-        if isinstance(value, dict) and isinstance(was, dict):
-            at_first = at_first if isinstance(at_first, dict) else {}
-            value = without_empties(value, was, at_first)
-        if value or value == was or key in original:
+        earlier, first = before.get(key), original.get(key)
+        if isinstance(value, dict) and isinstance(earlier, dict):
+            value = without_empties(value, earlier, first if isinstance(first, dict) else {})
+        if value or value == earlier or key in original:
             kept[key] = value
     return kept
 
@@ -142,7 +141,7 @@ def _merged(data: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _pruned(data: Any) -> Any:
-    # An empty table may be written or not, as TOML has it.
+    # Without empty tables, which TOML may write or not.
     if not isinstance(data, dict):
         return data
     parts = {key: _pruned(value) for key, value in data.items()}
@@ -158,7 +157,7 @@ def _toml_with(text: str, section: str, name: str, entry: Mapping[str, Any]) -> 
     statements = list(_statements(lines))
     ours = [each for each in statements if each.path[:2] == path]
     if ours:
-        # The tables that hold the entry, alone: tomlkit moves others that stand between two of them.
+        # Only the lines of the entry's tables: tomlkit would move other tables between them.
         heads = [each.start for each in statements if each.is_header]
         start = max((head for head in heads if head <= ours[0].start), default=0)
         document = tomlkit.parse("".join(lines[start : ours[-1].end]))
@@ -184,9 +183,9 @@ def _merge_toml(table: Any, entry: Mapping[str, Any]) -> None:
             table[key] = value
 
 
-# A statement of TOML ends with the first line at which the standard parser finds it whole, so that the
-# parser, and nothing here, decides what strings and arrays over many lines are. tomlkit would move
-# the tables around the one that it takes out.
+# A statement of TOML ends with the first line at which the standard parser accepts it, so that the parser
+# decides how far strings and arrays over many lines go. Entries are not taken out by tomlkit, which would
+# move the tables around them.
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -202,18 +201,20 @@ class _Statement:
 def _toml_without(text: str, section: str, name: str) -> str:
     lines, path = _LINE.findall(text), (section, name)
     statements = list(_statements(lines))
-    gone: set[int] = set()
+    removed: set[int] = set()
     for statement, following in zip_longest(statements, statements[1:]):
         if statement.path[: len(path)] == path:
-            # What stands between two parts of the entry goes with them.
-            goes_on = following is not None and following.path[: len(path)] == path
-            gone.update(range(statement.start, following.start if goes_on else statement.end))
-    for at in sorted(gone):
-        after = next(i for i in range(at, len(lines) + 1) if i not in gone)
+            # Lines between two statements of the entry are removed as well.
+            is_followed = following is not None and following.path[: len(path)] == path
+            end = following.start if is_followed else statement.end
+            removed.update(range(statement.start, end))
+    for index in sorted(removed):
+        after = next(i for i in range(index, len(lines) + 1) if i not in removed)
         is_last = after == len(lines) or not lines[after].strip()
-        if at > 0 and at - 1 not in gone and not lines[at - 1].strip() and is_last:
-            gone.add(at - 1)
-    return "".join(line for at, line in enumerate(lines) if at not in gone)
+        # Of the blank lines before and after the entry one is enough.
+        if index > 0 and index - 1 not in removed and not lines[index - 1].strip() and is_last:
+            removed.add(index - 1)
+    return "".join(line for index, line in enumerate(lines) if index not in removed)
 
 
 def _statements(lines: list[str]) -> Iterator[_Statement]:
@@ -244,9 +245,9 @@ def _is_whole(lines: list[str]) -> bool:
 
 
 def _key(line: str) -> _Path:
-    """Read the key of a statement, which may be dotted and hold quoted parts with equals signs."""
-    signs = (at for at, letter in enumerate(line) if letter == "=")
-    return next(_path(_loads([line[:at] + "=0"])) for at in signs if _is_whole([line[:at] + "=0"]))
+    """Return the key of a statement, which may be dotted, and have quoted parts with equals signs."""
+    beginnings = (line[:index] + "=0" for index, sign in enumerate(line) if sign == "=")
+    return next(_path(_loads([each])) for each in beginnings if _is_whole([each]))
 
 
 def _path(data: Any) -> _Path:
@@ -260,8 +261,8 @@ def _path(data: Any) -> _Path:
     return path
 
 
-# YAML. PyYAML writes nothing back as it was, so that an entry is a block of lines between others: the
-# parser says what the text holds, before and after, and anything but such a block is left to a person.
+# YAML. PyYAML does not keep comments and layout, so an entry is edited as a block of lines. The parser reads
+# the text before and after; any other layout is left to a person.
 
 _YAML_KEY = re.compile(r"( *)(?:'([^']*)'|\"([^\"\\]*)\"|([^\s'\"#:][^:#]*?)) *:(?=\s|$)")
 
@@ -283,7 +284,7 @@ def _read_yaml(text: str, source: str) -> dict[str, Any]:
 
 
 class _YamlReader(yaml.SafeLoader):  # type: ignore[misc]
-    """Reads numbers and times as the texts that they are written as, in a tuple."""
+    """Reads numbers and times as tuples of their texts."""
 
 
 for _tag in ("int", "float", "timestamp"):
@@ -293,10 +294,10 @@ for _tag in ("int", "float", "timestamp"):
 
 
 class _YamlWriter(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes them as they were."""
+    """Writes such tuples as the numbers and times that they were."""
 
     def as_read(self, value: tuple[str]) -> Any:
-        """Return the node of a number or a time."""
+        """Return the node for a tuple with the text of a number or a time."""
         tag = self.resolve(yaml.ScalarNode, value[0], (True, False))
         return self.represent_scalar(tag, value[0])
 
@@ -307,9 +308,10 @@ _YamlWriter.add_representer(tuple, _YamlWriter.as_read)
 def _yaml_edited(
     text: str, section: str, name: str, entry: Mapping[str, Any] | None, original: str
 ) -> str:
-    """Put an entry in the place of the one by that name, or first in its section; None takes it out.
+    """Return a text with an entry in place of the one of its name, or first in its section; with None without it.
 
-    A section without entries is as it was in `original`. Where the text is laid out in another way it comes back as it is, or wrong: `edited` finds out.
+    A section without entries becomes as it was in `original`. For an unknown layout the result may be wrong, which
+    `edited` finds out.
     """
     newline, lines = newline_of(text), _LINE.findall(text)
     if lines and not lines[-1].endswith("\n"):
@@ -330,7 +332,7 @@ def _yaml_edited(
     if entry is None and [key for _, key in inside if key[0] == margin] == [(margin, name)]:
         heads = (line for line in _LINE.findall(original) if _yaml_key(line) == (0, section))
         had_entries = bool((yaml.safe_load(original) or {}).get(section))
-        # Without a value it would be null, in place of a table of none.
+        # A section without a value would be null, not an empty table.
         lines[head] = re.sub(
             r":(\s)", r": {}\1" if had_entries else r":\1", next(heads, ""), count=1
         )
@@ -353,7 +355,7 @@ def _yaml_key(line: str) -> tuple[int, str] | None:
 
 
 def _yaml_end(lines: list[str], at: int, margin: int) -> int:
-    """Return the line after the block that a key at this margin begins."""
+    """Return the index of the line after the block that begins at `at` with a key at a margin."""
     last = at
     for following in range(at + 1, len(lines)):
         line = lines[following]

@@ -1,4 +1,4 @@
-"""Enter our hooks into a client's settings, and take them out: commands that it runs in each session."""
+"""Enter our hooks, commands that a client runs in each session, into its settings, and take them out."""
 
 import json
 import re
@@ -21,13 +21,13 @@ from minutebook.features.install.clients import (
 )
 from minutebook.features.install.config_edits import Format, read, without_empties
 from minutebook.features.install.json_edits import json_edited
-from minutebook.features.install.known_clients import CLIENTS, ClientFile, listed
+from minutebook.features.install.known_clients import CLIENTS, ClientFile, client_rows
 from minutebook.record.errors import InvalidInput
 from minutebook.record.reason import Reason
 
 
 class Form(StrEnum):
-    """How a client's file lists hooks: groups of commands an event, commands an event, or a program."""
+    """The form of a client's file of hooks: for each event groups of commands or commands, or one program."""
 
     GROUPS = "groups"
     COMMANDS = "commands"
@@ -36,11 +36,11 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookClient(ClientFile):
-    """One client with hooks by the file of these: its form, and the events for which we have one.
+    """A client's file of hooks.
 
-    `events` maps each to the time limit that stands beside it, in the client's unit. `named` is the client
-    that the command names, where the file is another's too. `is_own` tells that nobody else's hooks are in
-    the file. `reload` says what a person does then.
+    `events` maps each event for which we have a hook to its time limit, in the client's unit. `named` is the client
+    that the command names, if the file is also another client's. `is_own` if the file has no hooks but ours. `reload` tells a
+    person what to do afterwards.
     """
 
     form: Form
@@ -50,7 +50,7 @@ class HookClient(ClientFile):
 
     @property
     def command_name(self) -> str:
-        """The client that `minutebook hook` is told."""
+        """The client in the command `minutebook hook CLIENT`."""
         return self.named or self.name
 
 
@@ -60,10 +60,9 @@ def _client(name: str, row: dict[str, Any]) -> HookClient:
 
 
 HOOKS: Mapping[str, HookClient] = {
-    name: _client(name, row) for name, row in listed("known_hooks.toml").items()
+    name: _client(name, row) for name, row in client_rows("known_hooks.toml").items()
 }
-"""The clients that have hooks we know how to enter."""
-
+"""The clients with hooks that we know how to enter."""
 
 _PLUGIN = Path(__file__).with_name("opencode_plugin.js")
 _NO_COMMAND = "const COMMAND = []"
@@ -95,11 +94,10 @@ def plan_hooks(
     remove: bool = False,
     earlier: Installation | None = None,
 ) -> Installation:
-    """Work out the settings with our hooks, each once, or without them; other entries stay.
+    """Return the plan of a client's settings with our hooks, each once, or with `remove` without them; nothing is written.
 
-    `command` is the program with its options, to which `hook CLIENT` belongs. If `earlier` is a plan of
-    the same file, the plan that is returned has its change, too, and takes its place. Writes nothing. Raises
-    InvalidInput for a client without hooks, or settings that are not what they should be.
+    `command` is the whole command of the hooks. If `earlier` is a plan of the same file, the returned plan includes it.
+    Raises InvalidInput for a client without hooks, or malformed settings.
     """
     found = hook_client(client)
     path = location(found, scope, places)
@@ -109,7 +107,9 @@ def plan_hooks(
     if found.form is Form.PLUGIN:
         after = "" if remove else _plugin(command)
     else:
-        after = _listed(found, path, text, _typed(command, places.platform), remove=remove)
+        after = _with_hooks(
+            found, path, text, _command_line(command, places.platform), remove=remove
+        )
     plan = installation_of(CLIENTS[client], scope, path, before, after, "hooks", removes=remove)
     if earlier is not None and is_shared:
         note = earlier.note if remove else f"{earlier.note} {found.reload}"
@@ -117,7 +117,7 @@ def plan_hooks(
     return replace(plan, note="" if remove else found.reload, is_deleted=remove and not after)
 
 
-def _typed(command: Sequence[str], platform: str) -> str:
+def _command_line(command: Sequence[str], platform: str) -> str:
     return subprocess.list2cmdline(command) if platform == "win32" else shlex.join(command)
 
 
@@ -126,10 +126,10 @@ def _plugin(command: Sequence[str]) -> str:
     return text.replace(_NO_COMMAND, f"const COMMAND = {json.dumps(list(command))}")
 
 
-def _listed(
+def _with_hooks(
     client: HookClient, path: Path, before: str | None, command: str, *, remove: bool
 ) -> str:
-    """Return the file's text with our command at each event, or without; "" if nothing else was ever in it."""
+    """Return the file's text with our command at each event, or without it; "" if the file never had anything else."""
     settings = parsed(before, path)
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
@@ -153,14 +153,14 @@ def _listed(
 
 
 def parsed(text: str | None, path: Path) -> dict[str, Any]:
-    """Read a client's settings. Raises InvalidInput if they are no object of JSON."""
+    """Return a client's settings. Raises InvalidInput if they are not a JSON object."""
     return read(Format.JSONC, text or "", str(path))
 
 
 def rewritten(text: str | None, settings: Mapping[str, Any], path: Path) -> str:
-    """Return the text of a client's settings, changed to say `settings`.
+    """Return the text of a client's settings, edited so that it has `settings`.
 
-    What we emptied goes, unless it was there before we came.
+    Objects and lists that we emptied are removed, unless the file had them before ours.
     """
     known = parsed(text, path)
     original = parsed(read_configuration(backup_of(path)), path)
@@ -168,25 +168,25 @@ def rewritten(text: str | None, settings: Mapping[str, Any], path: Path) -> str:
     return (text or "") if kept == known else json_edited(text or "", kept)
 
 
-def _without_ours(listed: Any, client: HookClient, path: Path) -> list[Any]:
-    """Return the entries of an event without our hooks; a group that held nothing else is left out."""
-    if not isinstance(listed, list):
+def _without_ours(present: Any, client: HookClient, path: Path) -> list[Any]:
+    """Return the entries of an event without our hooks, and without groups of only our hooks."""
+    if not isinstance(present, list):
         raise InvalidInput(str(path), "must have a list at each event of hooks")
-    left = []
-    for each in listed:
+    kept = []
+    for each in present:
         if client.form is Form.COMMANDS:
-            left += [] if _is_ours(each, client) else [each]
+            kept += [] if _is_ours(each, client) else [each]
             continue
         entries = each.get("hooks") if isinstance(each, dict) else None
         if not isinstance(entries, list):
-            left.append(each)
+            kept.append(each)
             continue
         others = [entry for entry in entries if not _is_ours(entry, client)]
         if len(others) == len(entries):
-            left.append(each)
+            kept.append(each)
         elif others:
-            left.append({**each, "hooks": others})
-    return left
+            kept.append({**each, "hooks": others})
+    return kept
 
 
 def _is_ours(entry: Any, client: HookClient) -> bool:

@@ -1,7 +1,7 @@
-"""Changes a text of JSON where it must change and nowhere else; comments and trailing commas stay.
+"""Edit a text of JSON, and leave all else in it unchanged, also comments and trailing commas.
 
-Comments and trailing commas are blanked out, so that the standard decoder reads the rest and every place in the blanked
-text is the same place in the text.
+Comments and trailing commas are replaced by spaces, so that the standard decoder reads the rest, with the same
+offsets as in the text.
 """
 
 import json
@@ -16,7 +16,7 @@ _SPACES = re.compile(r"[ \t]*")
 
 
 def number(text: str) -> Any:
-    """Return a number as it is written, in a tuple."""
+    """Return a tuple with the text of a number: the spelling of numbers must not change."""
     return (text,)
 
 
@@ -39,17 +39,17 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
 _INDENT = re.compile(r'\n([ \t]+)"')
 _Edit = tuple[int, int, str]
-
+# Start and end of a part of the text, and what replaces it.
 
 _GONE = object()
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A member of an object, or of an array: its key or number, its value and its places."""
+    """A member of an object or array: its key or index, its parsed value, and the offsets of its start, value and end."""
 
     key: str | int
-    said: Any
+    parsed: Any
     start: int
     value: int
     end: int
@@ -57,19 +57,19 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Container:
-    """An object or an array."""
+    """An object or an array: the offsets of its brackets, and its items."""
 
     opening: int
     closing: int
     items: tuple[_Item, ...]
 
-    def becoming(self, after: Any) -> list[tuple[_Item, Any]]:
-        """Return each item with its value in `after`, _GONE where that has none."""
+    def paired_with(self, after: Any) -> list[tuple[_Item, Any]]:
+        """Return each item with its value in `after`, _GONE if it has none there."""
         if isinstance(after, dict):
-            # Of members with the same key the last one counts, as everywhere in JSON.
+            # Of members with the same key the last one counts.
             last = {item.key: item for item in self.items}
             return [(item, after.get(key, _GONE)) for key, item in last.items()]
-        old, new = ([json.dumps(each) for each in listed] for listed in (self.said, after))
+        old, new = ([json.dumps(each) for each in values] for values in (self.parsed, after))
         steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         return [
             (item, after[there + at] if there + at < end else _GONE)
@@ -78,9 +78,9 @@ class _Container:
         ]
 
     @property
-    def said(self) -> list[Any]:
+    def parsed(self) -> list[Any]:
         """The values of the items."""
-        return [item.said for item in self.items]
+        return [item.parsed for item in self.items]
 
 
 def _uncommented(text: str) -> str:
@@ -91,14 +91,14 @@ def _uncommented(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Blank out comments and trailing commas, each sign by a space."""
+    """Return a text of JSON with spaces in place of comments and trailing commas."""
     return _TRAILING_COMMA.sub(
         lambda match: " " if match[0] == "," else match[0], _uncommented(text)
     )
 
 
 def json_edited(text: str, after: Mapping[str, Any]) -> str:
-    """Change a text of JSON so that it says `after`; all that stays is left as it is written."""
+    """Return a text of JSON edited so that its value is `after`; all that stays is left as it is."""
     bom, text = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
     text = text if text.strip() else "{}\n"
     while True:
@@ -106,22 +106,22 @@ def json_edited(text: str, after: Mapping[str, Any]) -> str:
         opening = _skip(blanked, 0)
         gone = next(_removals(text, blanked, opening, after), None)
         if gone is None:
-            return bom + _applied(text, _changes(text, blanked, opening, after))
-        text = _applied(text, gone)
+            return bom + _apply(text, _changes(text, blanked, opening, after))
+        text = _apply(text, gone)
 
 
-def _removals(text: str, bare: str, opening: int, after: Any) -> Iterator[list[_Edit]]:
-    """Yield the edits that take out each item that is not in `after`."""
-    found = _container(bare, opening)
-    for item, value in found.becoming(after):
+def _removals(text: str, blanked: str, opening: int, after: Any) -> Iterator[list[_Edit]]:
+    """Yield the edits that remove each item that is not in `after`."""
+    found = _container(blanked, opening)
+    for item, value in found.paired_with(after):
         if value is _GONE:
             yield _removal(text, found, item)
-        elif _is_alike(bare[item.value], value):
-            yield from _removals(text, bare, item.value, value)
+        elif _is_alike(blanked[item.value], value):
+            yield from _removals(text, blanked, item.value, value)
 
 
 def _removal(text: str, found: _Container, item: _Item) -> list[_Edit]:
-    """Take out an item with its comma and the space that it stood in; comments beside it stay."""
+    """Return the edits that remove an item with its comma and the space around it; comments stay."""
     uncommented = _uncommented(text)
     at = found.items.index(item)
     comma = _skip(uncommented, item.end)
@@ -129,7 +129,7 @@ def _removal(text: str, found: _Container, item: _Item) -> list[_Edit]:
     end = comma + 1 if has_comma else item.end
     before = len(text[: item.start].rstrip())
     if uncommented[before - 1] != text[before - 1]:
-        # The end of its line ends the comment before the item.
+        # A line comment before the item must keep the end of its line.
         before = text.find("\n", before, item.start) + 1 or before
     if at < len(found.items) - 1:
         following = found.items[at + 1].start
@@ -149,20 +149,20 @@ def _is_alike(sign: str, value: Any) -> bool:
     return (sign == "{" and isinstance(value, dict)) or (sign == "[" and isinstance(value, list))
 
 
-def _changes(text: str, bare: str, opening: int, after: Any) -> Iterator[_Edit]:
-    """Yield the edits that change and add items, where nothing is to be taken out."""
-    found = _container(bare, opening)
-    pairs = found.becoming(after)
+def _changes(text: str, blanked: str, opening: int, after: Any) -> Iterator[_Edit]:
+    """Yield the edits that change and add items; no item needs to be removed."""
+    found = _container(blanked, opening)
+    pairs = found.paired_with(after)
     margin = _margin(text, opening)
     if isinstance(after, list) and [value for _, value in pairs] != after[: len(pairs)]:
         yield opening, found.closing + 1, _json_value(text, after, margin)
         return
     for item, value in pairs:
-        if _is_alike(bare[item.value], value):
-            yield from _changes(text, bare, item.value, value)
-        elif item.said != value:
-            spread = "\n" in text[item.value : item.end]
-            yield item.value, item.end, _json_value(text, value, margin if spread else None)
+        if _is_alike(blanked[item.value], value):
+            yield from _changes(text, blanked, item.value, value)
+        elif item.parsed != value:
+            is_multiline = "\n" in text[item.value : item.end]
+            yield item.value, item.end, _json_value(text, value, margin if is_multiline else None)
     if isinstance(after, list):
         added = [("", value) for value in after[len(pairs) :]]
     else:
@@ -177,9 +177,9 @@ def _changes(text: str, bare: str, opening: int, after: Any) -> Iterator[_Edit]:
 
 
 def _additions(text: str, found: _Container, added: Sequence[tuple[str, Any]]) -> Iterator[_Edit]:
-    """Write new items after the last, each behind its key, in the way in which the others are written."""
+    """Yield the edits that add items, each with its key and colon or "", after the last one, in the layout of the others."""
     outer = _margin(text, found.opening)
-    inner = outer + _unit(text)
+    inner = outer + _indent(text)
     if not found.items:
         at = found.opening + 1 + len(text[found.opening + 1 : found.closing].rstrip())
         yield at, found.closing, _json_items(text, added, inner) + newline_of(text) + outer
@@ -205,12 +205,12 @@ def _json_items(text: str, added: Sequence[tuple[str, Any]], margin: str | None)
 def _json_value(text: str, value: Any, margin: str | None) -> str:
     if margin is None:
         return json.dumps(_plain(value), ensure_ascii=False)
-    lines = json.dumps(_plain(value), ensure_ascii=False, indent=_unit(text))
+    lines = json.dumps(_plain(value), ensure_ascii=False, indent=_indent(text))
     return lines.replace("\n", newline_of(text) + margin)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with numbers in place of their texts."""
+    """Return a value with numbers in place of the tuples of their texts."""
     match value:
         case (number,) if isinstance(value, tuple):
             return json.loads(number)
@@ -222,12 +222,12 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _unit(text: str) -> str:
+def _indent(text: str) -> str:
     found = _INDENT.search(text)
     return found[1] if found else "  "
 
 
-def _applied(text: str, edits: Iterable[_Edit]) -> str:
+def _apply(text: str, edits: Iterable[_Edit]) -> str:
     pieces, at = [], 0
     for start, end, new in sorted(edits, key=lambda edit: edit[0]):
         pieces += [text[at:start], new]
@@ -235,20 +235,20 @@ def _applied(text: str, edits: Iterable[_Edit]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _container(bare: str, opening: int) -> _Container:
+def _container(blanked: str, opening: int) -> _Container:
     items: list[_Item] = []
-    at = _skip(bare, opening + 1)
-    while bare[at] not in "}]":
+    at = _skip(blanked, opening + 1)
+    while blanked[at] not in "}]":
         key: str | int = len(items)
         start = at
-        if bare[opening] == "{":
-            key, end = JSON.raw_decode(bare, at)
-            at = _skip(bare, _skip(bare, end) + 1)
-        said, end = JSON.raw_decode(bare, at)
-        items.append(_Item(key, said, start, at, end))
-        at = _skip(bare, end)
-        if bare[at] == ",":
-            at = _skip(bare, at + 1)
+        if blanked[opening] == "{":
+            key, end = JSON.raw_decode(blanked, at)
+            at = _skip(blanked, _skip(blanked, end) + 1)
+        parsed, end = JSON.raw_decode(blanked, at)
+        items.append(_Item(key, parsed, start, at, end))
+        at = _skip(blanked, end)
+        if blanked[at] == ",":
+            at = _skip(blanked, at + 1)
     return _Container(opening, at, tuple(items))
 
 

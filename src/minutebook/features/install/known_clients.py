@@ -11,23 +11,22 @@ from minutebook.features.install.config_edits import Format, Value
 
 
 class Base(StrEnum):
-    """The base of a client's path: the home, or where applications keep their settings."""
+    """The base of a client's path: the home, the settings of applications, or `~/.config` (XDG_CONFIG_HOME) on every platform."""
 
     HOME = "home"
     APPLICATIONS = "applications"
     CONFIGURATION = "configuration"
-    """`~/.config`, or XDG_CONFIG_HOME, on every platform."""
 
 
 class Skills(StrEnum):
-    """Where a client reads a user's skills: beside its settings, or in `~/.agents/skills` with others."""
+    """The folder of a user's skills: the client's own beside its settings, or `~/.agents/skills`, shared with others."""
 
     OWN = "own"
     SHARED = "shared"
 
 
 class Approval(StrEnum):
-    """Where a client notes the tools for which it need not ask: rules in its settings, a policy file, the server's entry."""
+    """The place of the tools that a client may call without asking: rules in its settings, a policy file, the server's entry."""
 
     RULES = "rules"
     POLICY = "policy"
@@ -36,9 +35,9 @@ class Approval(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalForm:
-    """The form of an entry for a program to start: its keys, and the client's further ones there.
+    """The keys of an entry for a program to start; `also` are further fields that the client needs.
 
-    Where `arguments` is empty the command is one list with its arguments.
+    If `arguments` is "", the command is one list with its arguments.
     """
 
     command: str = "command"
@@ -49,10 +48,10 @@ class LocalForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteForm:
-    """How an entry names a server by its URL.
+    """The keys of an entry with a server's URL; `also` are further fields that the client needs.
 
-    `variable` writes a variable within a header, NAME being its name; None where the client reads
-    none there. `token_variable` is the key that takes a variable's name instead.
+    `variable` is the spelling of the variable NAME within a header, None if the client reads none there; `token_variable` is
+    a key whose value is the name of the variable instead.
     """
 
     url: str = "url"
@@ -63,13 +62,13 @@ class RemoteForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFile:
-    """A file of a client: where it is for a user and in a project, and how the client reads it again.
+    """A file of a client, for a user and in a project.
 
-    `user` is the path below `base`, None where there is no such file that can be edited; `project` the path
-    below the working directory. `on_windows` is the user's path there if it differs. `moved` is the variable
-    that puts the user's file elsewhere, and its path from there. `package` matches the folder of a packaged
-    Windows application, which sees a settings folder of its own. `other_name` is a further name of the file, in
-    the same folder. `documentation` says where all this stands.
+    `user` is the path below `base`, None if there is no such file that can be edited; `project` is the path below
+    the working directory. `on_windows` is the user's path there if it differs. `moved` is a variable that names
+    another folder for the user's file, and the path below that. `package` is a pattern for the folder of a packaged
+    Windows application, which has a settings folder of its own. `other_name` is another name that the file may have.
+    `reload` tells a person how the client reads the file again; `documentation` is the URL of the client's own.
     """
 
     name: str
@@ -87,11 +86,12 @@ class ClientFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client(ClientFile):
-    """One MCP client by the file of its servers: in which form that is, and how it notices a change.
+    """An MCP client, by the file of its servers.
 
-    `remote` is None for a client whose file takes no remote server. `names_entry` has the entry repeat
-    its name. `approves` is the key of an entry with the tools for which the client need not ask. `safe_names`
-    tells that it refuses names of tools with other signs than letters, digits and underscores.
+    `section` is the key of the servers in the file. `remote` is None if the file takes no remote server. `names_entry`
+    if an entry must repeat its name. `approves` is the key, in an entry, of the tools that the client may call without
+    asking. `safe_names` if it refuses tools with names of other characters than letters, digits and underscores.
+    `programs` are the commands by which the client is found.
     """
 
     format: Format = Format.JSONC
@@ -107,8 +107,8 @@ class Client(ClientFile):
     programs: Sequence[str] = ()
 
 
-def listed(name: str) -> dict[str, dict[str, Any]]:
-    """Return the rows of a list of clients beside this module, by client."""
+def client_rows(name: str) -> dict[str, dict[str, Any]]:
+    """Return the rows of a TOML file beside this module, by client."""
     rows = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
     for row in rows.values():
         row["base"] = Base(row.get("base", Base.HOME))
@@ -127,6 +127,6 @@ def _client(name: str, row: dict[str, Any]) -> Client:
 
 
 CLIENTS: Mapping[str, Client] = {
-    name: _client(name, row) for name, row in listed("known_clients.toml").items()
+    name: _client(name, row) for name, row in client_rows("known_clients.toml").items()
 }
 """The clients by name."""

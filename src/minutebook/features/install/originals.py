@@ -1,7 +1,7 @@
-"""The files of clients before Minutebook was entered, so that they are so again once it is taken out.
+"""The original files of clients, before Minutebook was entered, so that they can be restored when it is taken out.
 
-The earlier text of a file is kept beside it, once; which files and folders we made, and whether anybody else wrote since, is
-noted in the data directory.
+The original text is kept in a backup beside the file. The data directory has notes on the files and folders that we
+made, and on whether anybody else wrote to a file since.
 """
 
 import json
@@ -43,7 +43,7 @@ class FileNote:
 
 
 class Originals:
-    """The files that were changed for Minutebook, as a data directory notes them."""
+    """The notes of a data directory on the client files that were changed for Minutebook."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -51,25 +51,25 @@ class Originals:
         self._folders: set[str] = set()
 
     def since(self, path: Path) -> str:
-        """Return when a file was first changed; empty if it is not noted."""
+        """Return when a file was first changed, as RFC 3339; "" if it is not noted."""
         note = self._notes.get(str(path))
         return "" if note is None else note.since
 
     def paths(self) -> list[Path]:
-        """Return the files in which something of ours is."""
+        """Return the files with parts of ours."""
         return [Path(path) for path in self._notes]
 
-    def settled(self, plan: Installation) -> Installation:
-        """Return a plan with the place for the earlier text, or with that text put back.
+    def with_original(self, plan: Installation) -> Installation:
+        """Return a plan with the path of the backup, or, if it removes our last part, with the original text.
 
-        Where the last part of ours goes from a file that nobody else wrote, the file is again what it was, byte for byte.
+        The original is restored byte for byte if nobody else has written to the file since.
         """
         note, backup = self._notes.get(str(plan.path)), backup_of(plan.path)
         original = read_configuration(backup)
         if not plan.removes:
             is_first = note is None and plan.changed and plan.before is not None
             return replace(plan, backup=backup if is_first and original is None else None)
-        if plan.before is None or self._left(plan):
+        if plan.before is None or self._remaining_parts(plan):
             return plan
         if note is not None and note.written == _digest(plan.before):
             if original is not None:
@@ -81,7 +81,7 @@ class Originals:
         return replace(plan, is_deleted=plan.is_deleted or (is_empty and not had_file))
 
     def apply(self, plan: Installation, now: datetime) -> None:
-        """Carry a settled plan out, and note it. Raises what `apply` of a plan raises, and OSError."""
+        """Write a plan that `with_original` returned, and note it. Raises as `clients.apply` does, and OSError."""
         folders = tuple(map(str, (*_missing(plan.path.parent), *_missing(self._home))))
         apply(plan)
         path = str(plan.path)
@@ -93,16 +93,16 @@ class Originals:
                 note = FileNote(since=rfc3339(now), existed=existed, written=written)
             parts = tuple(sorted({*note.parts, *plan.parts}))
             note = replace(note, parts=parts, folders=(*folders, *note.folders))
-            self._notes[path] = _written(note, plan)
-        elif plan.removes and (left := self._left(plan)):
+            self._notes[path] = _with_digest(note, plan)
+        elif plan.removes and (remaining := self._remaining_parts(plan)):
             assert note is not None
-            self._notes[path] = _written(replace(note, parts=tuple(sorted(left))), plan)
+            self._notes[path] = _with_digest(replace(note, parts=tuple(sorted(remaining))), plan)
         elif plan.removes:
             self._forget(plan.path)
         self._write()
 
-    def _left(self, plan: Installation) -> set[str]:
-        """Return the parts of ours that stay in a file."""
+    def _remaining_parts(self, plan: Installation) -> set[str]:
+        """Return the parts of ours that remain in a plan's file."""
         note = self._notes.get(str(plan.path))
         return set() if note is None else {*note.parts} - plan.parts
 
@@ -113,7 +113,7 @@ class Originals:
             backup_of(path).unlink(missing_ok=True)
         self._folders |= {*note.folders} if note else set()
         if self._notes:
-            # A folder that is still in use goes with the file that is taken out last.
+            # A folder that is still in use is removed with the last file.
             other = next(iter(self._notes))
             kept = _remove(self._folders)
             self._notes[other] = replace(
@@ -131,7 +131,7 @@ class Originals:
 
 
 def _remove(folders: Collection[str]) -> list[str]:
-    """Remove folders that are empty, the inmost first, and return the others."""
+    """Remove the empty ones of some folders, the innermost first; return the others."""
     for folder in sorted(folders, key=len, reverse=True):
         with suppress(OSError):
             Path(folder).rmdir()
@@ -139,7 +139,7 @@ def _remove(folders: Collection[str]) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, FileNote]:
-    """Read notes; of an unreadable list nothing is known."""
+    """Return the notes in a file, {} if it cannot be read."""
     try:
         noted: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return {file: FileNote(**note) for file, note in noted.items()}
@@ -147,8 +147,8 @@ def _read(path: Path) -> dict[str, FileNote]:
         return {}
 
 
-def _written(note: FileNote, plan: Installation) -> FileNote:
-    """Return a note with the digest of the text that a plan wrote; empty if somebody else wrote before it."""
+def _with_digest(note: FileNote, plan: Installation) -> FileNote:
+    """Return a note with the digest of the text that a plan wrote, "" if somebody else had written before it."""
     is_ours = note.written == _digest(plan.before)
     return replace(note, written=_digest(plan.after) if is_ours else "")
 
@@ -158,7 +158,7 @@ def _digest(text: str | None) -> str:
 
 
 def _missing(folder: Path) -> Iterator[Path]:
-    """Yield the folders that are to be made for one, the inmost first."""
+    """Yield the missing ones of a folder and its parents, the innermost first."""
     while not folder.exists():
         yield folder
         folder = folder.parent

@@ -1,4 +1,4 @@
-"""The skill that says when to recall and to keep, and the client's permission for tools that only read."""
+"""The skill that tells an agent when to recall and to store, and a client's permission for tools that only read."""
 
 import json
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from typing import Any
 from minutebook.config.machine import Places
 from minutebook.features.install.clients import (
     Installation,
+    entered_clients,
     installation_of,
     location,
     read_configuration,
     server_part,
-    set_up,
 )
 from minutebook.features.install.config_edits import edited, read
 from minutebook.features.install.hooks import HOOKS, parsed, rewritten
@@ -27,7 +27,7 @@ _PART = "permission"
 
 
 def reading_tools() -> list[str]:
-    """Return the tools before an agent that only read."""
+    """Return the names of the tools for agents that only read."""
     tools = (tool for opened in CONTRACTS.values() for tool in opened().promise["tools"])
     return [
         each["name"]
@@ -37,9 +37,9 @@ def reading_tools() -> list[str]:
 
 
 def plan_skill(client: str, places: Places, *, remove: bool = False) -> Installation | None:
-    """Work out a client's skill, or its removal; None for a client that reads none.
+    """Return the plan of a client's skill, or of its removal; None for a client without skills.
 
-    One in a folder of several clients goes with the last of them that has a server of ours.
+    A skill that several clients share is removed with the last client that has an entry of ours, None before that.
     """
     found = CLIENTS[client]
     if found.skills is None or (remove and _is_shared(found, places)):
@@ -58,15 +58,15 @@ def _is_shared(client: Client, places: Places) -> bool:
     """Tell whether another client in which Minutebook is entered reads the same skill."""
     return client.skills is Skills.SHARED and any(
         each.names and each.client.skills is Skills.SHARED and each.client is not client
-        for each in set_up(places)
+        for each in entered_clients(places)
     )
 
 
 def plan_permission(client: str, places: Places, *, remove: bool = False) -> Installation | None:
-    """Work out that a client need not ask before a tool reads, or that it does again.
+    """Return the plan that a client may call tools that only read without asking, or that it may not any more.
 
-    None for a client whose settings have no such thing, and for one whose list is a part of the server's entry while there is
-    none. Raises InvalidInput or Conflict for settings that are not what they should be.
+    None for a client without such a setting, and, if the setting is a part of the server's entry, without that entry.
+    Raises InvalidInput or Conflict for malformed settings.
     """
     found, tools = CLIENTS[client], reading_tools()
     match found.approval:
@@ -86,14 +86,14 @@ def plan_permission(client: str, places: Places, *, remove: bool = False) -> Ins
             plan = installation_of(found, "user", path, before, after, _PART, removes=remove)
             return replace(plan, note="", is_deleted=remove)
         case Approval.ENTRY:
-            entered = next(each for each in set_up(places) if each.client.name == client)
+            entered = next(each for each in entered_clients(places) if each.client.name == client)
             if _SERVER not in entered.names or remove:
                 return None
             path = entered.path
             before = read_configuration(path)
             servers = read(found.format, before or "", str(path))[found.section]
-            listed = _texts(path, servers[_SERVER].get(found.approves))
-            entry = {found.approves: [*listed, *(each for each in tools if each not in listed)]}
+            allowed = _texts(path, servers[_SERVER].get(found.approves))
+            entry = {found.approves: [*allowed, *(each for each in tools if each not in allowed)]}
             after = (
                 edited(found.format, before or "", found.section, _SERVER, entry) or before or ""
             )
@@ -103,7 +103,7 @@ def plan_permission(client: str, places: Places, *, remove: bool = False) -> Ins
 
 
 def _with_rules(path: Path, before: str | None, rules: Sequence[str], *, remove: bool) -> str:
-    """Return settings with rules that allow tools, or without; else as they were."""
+    """Return the text of settings with rules that allow tools, or with `remove` without them."""
     settings = parsed(before, path)
     permissions = settings.get("permissions", {})
     if not isinstance(permissions, dict):

@@ -1,4 +1,4 @@
-"""The functions of this feature that the core calls: checks of `doctor`, and the part of *Settings*."""
+"""The functions that the core calls: checks of `doctor`, and a part of the page *Settings*."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from minutebook.record.caller import Caller
 
 
 def checks_here(settings: Settings) -> list[Finding]:
-    """Return the entries that let the folder in which a client is run code."""
+    """Return a finding for each entry by which the client's working directory can run code."""
     from minutebook.features.install.clients import unsafe_entries
 
     return [
@@ -27,12 +27,12 @@ def checks_here(settings: Settings) -> list[Finding]:
 
 
 def clients(app: App, caller: Caller, folder: Path | None) -> Mapping[str, Any]:
-    """Return the clients, and to the owner of the machine which are set up, seen from a folder."""
-    from minutebook.features.install.clients import set_up
+    """Return the known clients, and, if `folder` is not None, the files of each with our entries, as seen from that folder."""
+    from minutebook.features.install.clients import entered_clients
     from minutebook.features.install.known_clients import CLIENTS
 
     known = list(CLIENTS.values())
     if folder is None:
         return {"clients": None, "known": known}
     here = replace(places_here(), cwd=folder)
-    return {"clients": set_up(here), "known": known}
+    return {"clients": entered_clients(here), "known": known}

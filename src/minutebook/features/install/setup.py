@@ -1,4 +1,4 @@
-"""The steps of `setup` for clients: the server, hooks, skill and permission of each that is on this machine."""
+"""The steps of `setup` for clients on this machine: server and hooks, skill, permission."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _NAME = "minutebook"
 
 
 def offers(run: SetupRun) -> Iterator[Offer]:
-    """Yield the steps of each client on this machine that has a file of its user's to edit."""
+    """Yield the steps of each client on this machine with a user's file that can be edited."""
     from minutebook.features.install.reading_aids import plan_permission, plan_skill, reading_tools
 
     places = places_here()
@@ -33,7 +33,7 @@ def offers(run: SetupRun) -> Iterator[Offer]:
     seen: set[Path] = set()
     is_first = True
     for client in [each for each in CLIENTS.values() if _is_here(each, places)]:
-        step = _of_client(run, client, is_first=is_first)
+        step = _server_step(run, client, is_first=is_first)
         is_first = is_first and step.work is None
         yield step
         if not (run.only_looks or _is_entered(client, places)):
@@ -56,18 +56,20 @@ def offers(run: SetupRun) -> Iterator[Offer]:
 
 
 def removals(run: SetupRun) -> Iterator[Offer]:
-    """Yield a step for each client of this machine in which something of ours is: all of it goes."""
-    from minutebook.features.install.clients import set_up
+    """Yield a step for each client on this machine with an entry of ours, which removes all that is ours."""
+    from minutebook.features.install.clients import entered_clients
     from minutebook.features.install.originals import Originals
 
     entered = [
-        (each.client, name) for each in set_up(places_here()) for name in each.names or (_NAME,)
+        (each.client, name)
+        for each in entered_clients(places_here())
+        for name in each.names or (_NAME,)
     ]
     for client, name in entered:
         originals = Originals(run.settings.home)
         entry = ClientEntry(run.options, client.name, (), name, "user")
         try:
-            plans = [originals.settled(each) for each in entry.removals(is_project=False)]
+            plans = [originals.with_original(each) for each in entry.removals(is_project=False)]
         except (InvalidInput, Conflict) as error:
             yield Offer(subject=client.title, lines=[str(error)])
             continue
@@ -79,14 +81,14 @@ def removals(run: SetupRun) -> Iterator[Offer]:
                 question="Take it out?",
                 work=partial(apply_plans, originals, plans, "", dry_run=False),
             )
-    left = [path for path in Originals(run.settings.home).paths() if path.exists()]
-    for path in left if not run.only_looks else ():
+    remaining = [path for path in Originals(run.settings.home).paths() if path.exists()]
+    for path in remaining if not run.only_looks else ():
         remedy = "`minutebook install CLIENT --remove` takes it out, with --project in the folder of a project."
         yield Offer(subject=f"{path} stays", lines=[remedy])
 
 
 def _is_here(client: Client, places: "Places") -> bool:
-    """Tell whether a program, a file or the folder of a client is on this machine, and it has a file to edit."""
+    """Tell whether a client has a user's file to edit, and its program, a file or its folder is on this machine."""
     from minutebook.features.install.clients import location
 
     if client.user is None:
@@ -101,12 +103,12 @@ def _is_here(client: Client, places: "Places") -> bool:
 
 
 def _is_entered(client: Client, places: "Places") -> bool:
-    from minutebook.features.install.clients import set_up
+    from minutebook.features.install.clients import entered_clients
 
-    return any(each.client is client and each.names for each in set_up(places))
+    return any(each.client is client and each.names for each in entered_clients(places))
 
 
-def _of_client(run: SetupRun, client: Client, *, is_first: bool) -> Offer:
+def _server_step(run: SetupRun, client: Client, *, is_first: bool) -> Offer:
     from minutebook.features.install.originals import Originals
 
     entry = ClientEntry(run.options, client.name, (), _NAME, "user")
@@ -115,15 +117,15 @@ def _of_client(run: SetupRun, client: Client, *, is_first: bool) -> Offer:
     except (InvalidInput, Conflict) as error:
         return Offer(subject=client.title, lines=[str(error)])
     changed = [plan for plan in plans if plan.changed]
-    what = "the server and hooks" if client.name in HOOKS else "the server"
+    subject = "the server and hooks" if client.name in HOOKS else "the server"
     paths = ", ".join(str(plan.path) for plan in changed or plans)
     if not changed:
         originals = Originals(run.settings.home)
         first = min(filter(None, map(originals.since, (plan.path for plan in plans))), default="")
         date = first and f" since {first[:10]}"
-        return Offer(subject=client.title, lines=[f"has {what}{date}, in {paths}"])
+        return Offer(subject=client.title, lines=[f"has {subject}{date}, in {paths}"])
     return Offer(
-        subject=f"{client.title}: {what}",
+        subject=f"{client.title}: {subject}",
         lines=[f"in {paths}", *(entry.folder_line() if is_first else ())],
         question="Enter them?" if client.name in HOOKS else "Enter it?",
         work=partial(_apply, run, changed),
@@ -135,14 +137,14 @@ def _apply(run: SetupRun, plans: "Sequence[Installation]") -> None:
 
     originals = Originals(run.settings.home)
     for plan in plans:
-        originals.apply(originals.settled(plan), datetime.now(UTC))
-    said = "Done."
+        originals.apply(originals.with_original(plan), datetime.now(UTC))
+    message = "Done."
     for plan in plans:
         first, _, rest = plan.note.partition("; ")
-        # Of two files of a client each says that it is to be started anew.
-        words = rest if first.rstrip(".") in said else plan.note
-        said = f"{said} {words}".rstrip()
-    echo(f"  {said}")
+        # The notes on two files of a client both tell to restart it.
+        words = rest if first.rstrip(".") in message else plan.note
+        message = f"{message} {words}".rstrip()
+    echo(f"  {message}")
 
 
 STEPS = Steps(Stage.CLIENTS, offers, removals)

@@ -1,4 +1,4 @@
-"""See what was done, session by session; read a session; have sessions summarised."""
+"""List sessions, read a session, summarize sessions."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -45,13 +45,13 @@ def sessions(
     with 1 when a session could not be summarised.
     """
     with opened(options) as api:
-        meant = None if name is None else _name_meant(api, name)
+        session = None if name is None else _complete_name(api, name)
         if summarize:
-            _summarize(api, meant, as_json=as_json)
-        elif meant is None:
+            _summarize(api, session, as_json=as_json)
+        elif session is None:
             _list(api, limit, offset, as_json=as_json)
         else:
-            _read(api, meant, as_json=as_json)
+            _read(api, session, as_json=as_json)
 
 
 def _list(api: "StoreConnection", limit: int, offset: int, *, as_json: bool) -> None:
@@ -66,13 +66,13 @@ def _list(api: "StoreConnection", limit: int, offset: int, *, as_json: bool) -> 
 def _read(api: "StoreConnection", name: str, *, as_json: bool) -> None:
     """Print a session from beginning to end, its summary first."""
     found = api.run(operations.session, name)
-    parts = [*map(_of_summary, found.summaries), *map(_of_turn, found.turns)]
-    # An empty line between two of them.
+    parts = [*map(_summary_lines, found.summaries), *map(_turn_lines, found.turns)]
+    # An empty line stands between two parts.
     say(found, [line for part in parts for line in ("", *part)][1:], as_json)
 
 
 def _summarize(api: "StoreConnection", name: str | None, *, as_json: bool) -> None:
-    """Summarise a session, or every one that grew since; exit with 1 if one could not be summarised."""
+    """Summarize a session, without a name each one with new turns; exit with 1 if one fails."""
     with (
         interruptible(
             "Stopped. The summaries that were made are kept; `minutebook sessions --summarize` makes the rest."
@@ -81,21 +81,21 @@ def _summarize(api: "StoreConnection", name: str | None, *, as_json: bool) -> No
         api.reporting(progress),
     ):
         made = api.run(operations.summarize, name)
-    left = {name: sentence(as_shown(error)) for name, error in made.failed.items()}
+    failed = {name: sentence(as_shown(error)) for name, error in made.failed.items()}
     lines = [f"{style(each.session, dim=True)}  {each.title}" for each in made.done]
     say(
-        {"done": made.done, "failed": left},
+        {"done": made.done, "failed": failed},
         lines or "Every session has a summary of what it is now.",
         as_json,
     )
-    for session, reason in left.items():
+    for session, reason in failed.items():
         warn(f"{session}: {reason}", fg="red")
-    if left:
+    if failed:
         sys.exit(1)
 
 
-def _name_meant(api: "StoreConnection", text: str) -> str:
-    """Return the name of the session that equals the text, or is the only one to begin with it."""
+def _complete_name(api: "StoreConnection", text: str) -> str:
+    """Return the name of the session that a text names, whole or by its beginning."""
     return complete_name("session's name", api.run(operations.session_names, text), text)
 
 
@@ -107,7 +107,7 @@ def _headline(titled: TitledSession) -> str:
     return f"{when}  {style(session.name, dim=True)}  {turns}  {short(title, 80)}"
 
 
-def _of_summary(summary: Summary) -> list[str]:
+def _summary_lines(summary: Summary) -> list[str]:
     scores = ", ".join(f"{name} {getattr(summary, name)}" for name in SCORES)
     lines = [
         style(summary.title, bold=True),
@@ -119,7 +119,7 @@ def _of_summary(summary: Summary) -> list[str]:
     return lines
 
 
-def _of_turn(turn: Turn) -> list[str]:
+def _turn_lines(turn: Turn) -> list[str]:
     parts = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
     head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  "
     head += byline(turn.author, turn.origin)

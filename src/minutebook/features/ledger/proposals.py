@@ -51,7 +51,7 @@ class Proposals:
         now = self._clock()
         id = proposal_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "propose", Kind.PROPOSAL, id):
-            decision_drafts.check_may_propose(caller)
+            policy.check_not_viewer(caller, "propose")
             self._ledgers.sync_visible(caller)
             old = [self._store.read(caller, Decision, each) for each in supersedes]
             proposal = build_proposal(caller, draft, supersedes, id, now)

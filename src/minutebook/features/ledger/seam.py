@@ -76,8 +76,8 @@ def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return how an act on a proposal is undone, or why an act on a decision cannot be; None for other acts."""
     from minutebook.features.ledger.proposals import Proposals
 
-    proposals, id = app.get(Proposals), act.named.subject
-    match act.named.act:
+    proposals, id = app.get(Proposals), act.naming_entry.subject
+    match act.naming_entry.act:
         case "decline":
             return Undoing(run=lambda who: proposals.reopen(who, id))
         case "reopen":

@@ -1,1 +1,1 @@
-"""A store moved to another engine."""
+"""Move a store to another engine."""

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from minutebook.store.protocol import Tended
 
 _LOCK = "moving records"
-"""What who moves records from or to a server holds, there."""
+"""The name of the lock in a server's database that a migration holds."""
 
-_USE_OF_FILE = "Servers use it without the setting `store`: `minutebook settings unset store`."
+_NEXT_STEP_WITH_FILE = (
+    "Servers use it without the setting `store`: `minutebook settings unset store`."
+)
 
 
 @click.command(short_help="Move the store from a file to a PostgreSQL server, or back.")
@@ -39,34 +41,33 @@ _USE_OF_FILE = "Servers use it without the setting `store`: `minutebook settings
 def migrate(options: dict[str, str], target: str | None, source: str | None) -> dict[str, object]:
     """Move every record with its vectors, the audit trail, tokens and the rest, and compare all of it.
 
-    URL is postgresql://USER@HOST/DATABASE, the password by PGPASSFILE or PGPASSWORD. What is moved from
-    stays as it was, and nobody writes to it meanwhile. What is moved to must be empty, or a
-    move that was cut short: the same command goes on with it. Ledgers, secret and settings stay in
-    the data directory.
+    URL is postgresql://USER@HOST/DATABASE, the password by PGPASSFILE or PGPASSWORD. The source stays as
+    it was; nobody can write to it meanwhile. The target must be empty, or that of a move that was cut
+    short: the same command goes on with it. Ledgers, secret and settings stay in the data directory.
     """
-    url = _one_of(target, source)
+    url = _server_url(target, source)
     settings = settings_of(options)
     log_to_stderr(settings)
     is_to_server = target is not None
     began = time.monotonic()
     with (
         interruptible("Stopped. The same command goes on from here."),
-        _stores(settings, url, is_to_server=is_to_server) as (giving, taking),
-        _shown() as progress,
+        _stores(settings, url, is_to_server=is_to_server) as (source_store, target_store),
+        _progress() as progress,
     ):
         from minutebook.app import now
         from minutebook.features.migration.migration import Migration
 
-        done = Migration(giving, taking, now).run(progress)
-        places = giving.database.place, taking.database.place
+        done = Migration(source_store, target_store, now).run(progress)
+        places = source_store.database.place, target_store.database.place
         advice = [
-            each
-            for of in listeners(Event.MOVE)
-            for each in of(settings, taking, is_to_server=is_to_server)
+            line
+            for listener in listeners(Event.MOVE)
+            for line in listener(settings, target_store, is_to_server=is_to_server)
         ]
     took = timedelta(seconds=round(time.monotonic() - began))
-    _tell(done, places, took)
-    echo(_use_of_server(places[0]) if is_to_server else _USE_OF_FILE, *advice)
+    _report(done, places, took)
+    echo(_next_step_with_server(places[0]) if is_to_server else _NEXT_STEP_WITH_FILE, *advice)
     return {
         "from": places[0],
         "to": places[1],
@@ -77,8 +78,8 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
     }
 
 
-def _one_of(target: str | None, source: str | None) -> str:
-    """Return the URL of the one database that is named. Raises InvalidInput if it is not just one."""
+def _server_url(target: str | None, source: str | None) -> str:
+    """Return the URL of the database that is named. Raises InvalidInput unless it is exactly one."""
     url = target or source
     if url is None or (target and source):
         raise InvalidInput("--to", "or --from must name a database, and only one of them")
@@ -94,7 +95,7 @@ def _one_of(target: str | None, source: str | None) -> str:
 def _stores(
     settings: Settings, url: str, *, is_to_server: bool
 ) -> Iterator[tuple["Tended", "Tended"]]:
-    """Open both stores for nobody else, the one that gives first. Raises StoreBusy, StoreError."""
+    """Open the source and the target, which nobody else can open meanwhile. Raises StoreBusy, StoreError."""
     from minutebook.config.places import data_directory
     from minutebook.config.stores import file_store, moving_mark, store_at
     from minutebook.memory.maintenance.data_directory import make_home
@@ -109,7 +110,7 @@ def _stores(
         stack.callback(server.close)
         _wait_for_turn(stack, server)
         if not is_to_server and not settings.database.exists():
-            # Until all is here: a kill may come before the database itself says so.
+            # The mark stands until all is here: a kill may come before the database itself notes the move.
             moving_mark(settings).touch(mode=0o600)
         file = stack.enter_context(closing(file_store(in_file, receives=not is_to_server)))
         yield (file, server) if is_to_server else (server, file)
@@ -117,7 +118,7 @@ def _stores(
 
 
 def _wait_for_turn(stack: ExitStack, server: "Tended") -> None:
-    """Hold the lock of migrations; that of a killed one runs out. Raises StoreBusy."""
+    """Hold the lock of migrations until the stack ends; that of a killed one expires. Raises StoreBusy."""
     from minutebook.store.leases import SECONDS, LeaseLocks
 
     locks = LeaseLocks(server.database.leases)  # type: ignore[arg-type]
@@ -132,7 +133,7 @@ def _wait_for_turn(stack: ExitStack, server: "Tended") -> None:
         )
 
 
-def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
+def _report(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
     total = sum(done.records.values())
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(done.records.items()) if count)
     echo(
@@ -149,7 +150,7 @@ def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
         echo("The audit trails are sound.")
 
 
-def _use_of_server(file: str) -> str:
+def _next_step_with_server(file: str) -> str:
     return (
         "Servers use it with the setting `store`: `minutebook settings set store URL`. Without it "
         f"they go on with {file}, which is as it was."
@@ -157,8 +158,8 @@ def _use_of_server(file: str) -> str:
 
 
 @contextmanager
-def _shown() -> Iterator[Progress]:
-    """Show how far the move is and how long it may take: as a bar, or else a line for each tenth."""
+def _progress() -> Iterator[Progress]:
+    """Show the progress of the move and the time that is left: a bar on a terminal, else a line for each tenth."""
     if sys.stderr.isatty():
         with bar("Moving", hidden=False) as progress:
             yield progress

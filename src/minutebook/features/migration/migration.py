@@ -14,13 +14,13 @@ from minutebook.record.filters import Filter
 from minutebook.record.reason import count_of
 from minutebook.record.records import CLASSES, TEXT_CLASSES, Kind, Record
 from minutebook.store.protocol import Tended
-from minutebook.store.values import Carried, Change, Gone, TextVectors
+from minutebook.store.values import Carried, Change, RemovedRecord, TextVectors
 
 BATCH = 500
 """Changes that are moved in one transaction."""
 
 _COPYING = 0.8
-"""The part of the work that is copying; the rest compares."""
+"""The part of the progress that copying takes; comparing takes the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +32,23 @@ class Migrated:
 
     organizations: int
     changes: int
-    """How many were moved this time: records, and removals."""
+    """The number of records and removals that were moved this time."""
     records: Counter[Kind] = field(default_factory=Counter)
     vectors: int = 0
     breaks: tuple[str, ...] = ()
 
 
 class Migration:
-    """Moves by the source's feed of changes, organization by organization, and notes how far it came.
+    """A move by the source's feed of changes, organization by organization; the target notes how far it came.
 
-    So a run that was cut short is continued by the next, and one after the end brings what has been
-    written since. The source is only read; nobody writes to it meanwhile.
+    So the next run continues one that was cut short, and a run after the end brings what was written
+    since. The source is only read; nobody can write to it meanwhile.
     """
 
     def __init__(self, source: Tended, target: Tended, clock: Clock) -> None:
         self._source = source
         self._target = target
-        self._taking = Transfer(target.database)
+        self._transfer = Transfer(target.database)
         self._trail = Trail(target, clock)
 
     def run(self, progress: Progress) -> Migrated:
@@ -57,33 +57,33 @@ class Migration:
         Raises StoreError if the target holds other records, StoreBusy if somebody writes to the
         source for too long.
         """
-        if self._taking.has_all_of(self._source.database.identity):
+        if self._transfer.has_all_of(self._source.database.identity):
             names = self._source.organizations()
             with self._source.transaction(*names):
-                if all(self._taking.received(n) == self._source.sequence(n) for n in names):
+                if all(self._transfer.received(n) == self._source.sequence(n) for n in names):
                     return self._compare(names, 0, progress)
-        self._taking.begin(self._source.database.identity)
+        self._transfer.begin(self._source.database.identity)
         moved = 0
         while True:
             names = self._source.organizations()
             with self._source.transaction(*names):
-                moved += self._follow(names, progress)
+                moved += self._move_changes(names, progress)
                 if self._source.organizations() != names:
                     # The first record of an organization was written before this transaction named it.
                     continue
-                self._taking.copy_side_tables(names, self._source.database)
+                self._transfer.copy_side_tables(names, self._source.database)
                 done = self._compare(names, moved, progress)
-                self._taking.end()
+                self._transfer.end()
             return done
 
-    def _follow(self, organizations: Sequence[str], progress: Progress) -> int:
-        """Move the changes since the target's last one; return how many these were."""
-        begun = {name: self._taking.received(name) for name in organizations}
+    def _move_changes(self, organizations: Sequence[str], progress: Progress) -> int:
+        """Move the changes since the target's last one; return their number."""
+        begun = {name: self._transfer.received(name) for name in organizations}
         ahead = {name: self._source.sequence(name) - begun[name] for name in organizations}
         total, passed, moved = sum(ahead.values()), 0, 0
         for name in organizations:
             for batch in self._batches(name, begun[name]):
-                self._take(name, batch)
+                self._move_batch(name, batch)
                 moved += len(batch)
                 reached = passed + batch[-1].sequence - begun[name]
                 progress(_COPYING * reached / total, f"{name}: {count_of(moved, 'change')}")
@@ -95,25 +95,27 @@ class Migration:
             yield batch
             since = batch[-1].sequence
 
-    def _take(self, organization: str, changes: Sequence[Change]) -> None:
-        gone: list[Gone] = [(CLASSES[each.kind], each.id) for each in changes if each.deleted]
+    def _move_batch(self, organization: str, changes: Sequence[Change]) -> None:
+        gone: list[RemovedRecord] = [
+            (CLASSES[each.kind], each.id) for each in changes if each.deleted
+        ]
         carried: list[Carried] = []
         for kind in dict.fromkeys(each.kind for each in changes):
             ids = [each.id for each in changes if each.kind is kind and not each.deleted]
             found = _by_ids(self._source, CLASSES[kind], organization, ids)
-            beside = _beside(self._source, kind, organization, ids)
-            carried += (Carried(each, beside.get(each.id)) for each in found)
-        self._taking.receive(organization, carried, gone, changes[-1].sequence)
+            vectors = _embeddings(self._source, kind, organization, ids)
+            carried += (Carried(each, vectors.get(each.id)) for each in found)
+        self._transfer.receive(organization, carried, gone, changes[-1].sequence)
 
     def _compare(self, organizations: Sequence[str], moved: int, progress: Progress) -> Migrated:
-        """Hold every record of the target to the source's. Raises StoreError if one differs."""
+        """Compare every record of the target with the source's. Raises StoreError if one differs."""
         records: Counter[Kind] = Counter()
         vectors, breaks = 0, []
         for place, name in enumerate(organizations):
-            for step, (kind, of) in enumerate(CLASSES.items()):
+            for step, (kind, record_class) in enumerate(CLASSES.items()):
                 part = (place + step / len(CLASSES)) / len(organizations)
                 progress(_COPYING + (1 - _COPYING) * part, f"{name}: comparing {kind}")
-                count, embedded = self._compare_kind(name, of)
+                count, embedded = self._compare_kind(name, record_class)
                 records[kind] += count
                 vectors += embedded
             if self._trail.verify(name) is not None:
@@ -122,7 +124,7 @@ class Migration:
         return Migrated(len(organizations), moved, records, vectors, tuple(breaks))
 
     def _compare_kind(self, organization: str, of: type[Record]) -> tuple[int, int]:
-        """Return how many records of a kind there are, and how many of them have vectors."""
+        """Compare the records of a class; return their number and that of those with vectors. Raises StoreError."""
         everything = Filter(organization=organization, with_deleted=True)
         counts = [store.count(of, everything) for store in (self._source, self._target)]
         if counts[0] != counts[1]:
@@ -132,18 +134,18 @@ class Migration:
         while batch := list(islice(records, BATCH)):
             ids = [each.id for each in batch]
             # Also keeps the source's transaction from being taken for one that was left open.
-            beside = _beside(self._source, of.kind, organization, ids)
-            theirs = {e.id: e for e in _by_ids(self._target, of, organization, ids)}
-            moved = _beside(self._target, of.kind, organization, ids)
+            vectors = _embeddings(self._source, of.kind, organization, ids)
+            moved = {each.id: each for each in _by_ids(self._target, of, organization, ids)}
+            moved_vectors = _embeddings(self._target, of.kind, organization, ids)
             for each in batch:
-                if theirs.get(each.id) != each:
+                if moved.get(each.id) != each:
                     raise self._differs(organization, of.kind, f"{each.id} is another")
-            if beside.keys() != moved.keys() or not all(
-                kept.same_as(moved[id]) for id, kept in beside.items()
+            if vectors.keys() != moved_vectors.keys() or not all(
+                each.same_as(moved_vectors[id]) for id, each in vectors.items()
             ):
                 raise self._differs(organization, of.kind, "vectors are others")
             seen += len(batch)
-            embedded += len(beside)
+            embedded += len(vectors)
         return seen, embedded
 
     def _differs(self, organization: str, kind: Kind, what: str) -> StoreError:
@@ -163,11 +165,11 @@ def _by_ids(store: Tended, of: type[Record], organization: str, ids: Sequence[st
     return list(store.find(of, where)) if ids else []
 
 
-def _beside(
+def _embeddings(
     store: Tended, kind: Kind, organization: str, ids: Sequence[str]
 ) -> dict[str, TextVectors]:
+    """Return, by id, the vectors of records; of a kind that has none, only show that the transaction is in use."""
     if kind not in TEXT_CLASSES:
-        # Any question will do that reaches the store.
         store.sequence(organization)
         return {}
     return Transfer(store.database).embeddings(TEXT_CLASSES[kind], organization, ids)

@@ -1,4 +1,4 @@
-"""Records on their way from one database into another, of whatever engine."""
+"""Read and write records that are moved from one database into another, of any engine."""
 
 from collections.abc import Collection, Sequence
 from itertools import islice
@@ -10,9 +10,9 @@ from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.embeddings import Spaces
 from minutebook.store.sql.side_tables import SideTable, all_tables
 from minutebook.store.sql.tables import value_text
-from minutebook.store.sql.transfer import source_of
+from minutebook.store.sql.transfer import Move, move_of
 from minutebook.store.token_uses import TokenUses
-from minutebook.store.values import Carried, Gone, TextVectors
+from minutebook.store.values import Carried, RemovedRecord, TextVectors
 
 _BATCH = 500
 
@@ -20,8 +20,8 @@ _BATCH = 500
 class Transfer:
     """A transfer of records out of a database, or into it from another.
 
-    A database into which records are being moved notes from which, and how far each organization has
-    come; until the move has ended nobody else can open it.
+    The target's database notes the source, and how far each organization has come; until the move has
+    ended nobody else can open it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -34,25 +34,25 @@ class Transfer:
         """Return, by id, the vectors and token states of those records that have vectors."""
         number = self._database.number_of(organization)
         with self._database.reading() as connection:
-            return embeddings.whole(connection, number, of, ids, self._spaces)
+            return embeddings.with_states(connection, number, of, ids, self._spaces)
 
     def begin(self, source: str) -> None:
-        """Note that the records of another database, named by its identity, are being moved here.
+        """Begin or continue a move of the records of another database, named by its identity, to here.
 
-        It may have been noted before. Raises StoreError if other records are here, or were written
-        here since an earlier move had ended.
+        It may have been noted before. Raises StoreError if records of another origin are here, or were
+        written here after an earlier move had ended.
         """
-        with self._database.registering() as connection:
-            noted, written = source_of(connection), _written(connection)
-            _check_may_receive(self._database.place, source, noted, written)
-            if noted is None:
+        with self._database.writing_shared() as connection:
+            move, written = move_of(connection), _written(connection)
+            _check_may_receive(self._database.place, source, move, written)
+            if move is None:
                 connection.run("INSERT INTO migration VALUES (?, FALSE)", (source,))
             connection.run("UPDATE migration SET ended = FALSE")
 
     def has_all_of(self, source: str) -> bool:
         """Tell whether a move from another database has ended and nobody wrote here since."""
         with self._database.committed() as connection:
-            return source_of(connection) == (source, True) and not _written(connection)
+            return move_of(connection) == Move(source, has_ended=True) and not _written(connection)
 
     def received(self, organization: str) -> int:
         """Return the sequence of the source up to which an organization's changes were transferred."""
@@ -64,27 +64,31 @@ class Transfer:
         return 0 if row is None else int(row[0])
 
     def receive(
-        self, organization: str, carried: Sequence[Carried], gone: Sequence[Gone], up_to: int
+        self,
+        organization: str,
+        carried: Sequence[Carried],
+        gone: Sequence[RemovedRecord],
+        up_to: int,
     ) -> None:
-        """Keep and remove records of an organization, and note how far that goes, in one transaction."""
+        """Keep and remove records of an organization, and note that its changes are here `up_to` one, in one transaction."""
         spaces = {each.embedding.space for each in carried if each.embedding is not None}
         with (
             self._database.transaction(organization),
             self._database.writing(organization) as (connection, number),
         ):
-            numbers = {each: self._spaces.registered(each) for each in spaces}
+            numbers = {each: self._spaces.number_for_writing(each) for each in spaces}
             for of, id in gone:
                 rows.delete(connection, number, of, id)
             connection.put_carried(number, carried, numbers)
             for each in carried:
                 if isinstance(each.record, Entity):
-                    entity_names.keep(connection, number, each.record)
+                    entity_names.list_names(connection, number, each.record)
             note_received(connection, number, up_to)
 
     def copy_side_tables(self, organizations: Sequence[str], source: Database) -> None:
-        """Put all that stands beside another database's records in place of the same here.
+        """Replace the side tables of organizations, and the times of tokens' last uses, by those of another database.
 
-        It is brought anew each time, since it is removed without a change in the feed.
+        They are copied anew each time, since their rows are removed without a change in the feed.
         """
         for table in all_tables():
             if table.is_by_organization:
@@ -94,8 +98,8 @@ class Transfer:
             TokenUses(self._database).note(token, at)
 
     def end(self) -> None:
-        """Note that all is here, so that the database may be opened, and how far each organization is, by which a later write shows."""
-        with self._database.registering() as connection:
+        """Note that all is here, so that the database can be opened, and each organization's sequence, which shows later writes."""
+        with self._database.writing_shared() as connection:
             table, key = connection.feeds
             connection.run(
                 f"UPDATE migrated AS m SET sequence = f.sequence FROM {table} AS f"  # noqa: S608
@@ -107,8 +111,8 @@ class Transfer:
         types = table.types
         columns, marks = ", ".join(types), ", ".join("?" * len(types))
         are_texts = [each.startswith(("name", "words", "images")) for each in types.values()][1:]
-        with source.stream() as reading, self._database.writing_beside() as writing:
-            number = self._database.registered(organization)
+        with source.stream() as reading, self._database.writing_outside_feed() as writing:
+            number = self._database.number_for_writing(organization)
             writing.run(f"DELETE FROM {table.name} WHERE organization = ?", (number,))  # noqa: S608
             found = reading.stream(
                 f"SELECT {columns} FROM {table.name} WHERE organization = ?",  # noqa: S608
@@ -129,7 +133,7 @@ class Transfer:
 
 
 def note_received(connection: Connection, number: int, up_to: int) -> None:
-    """Note how far an organization's changes are here."""
+    """Note the sequence of the source up to which an organization's changes are here."""
     connection.run(
         "INSERT INTO migrated VALUES (?, ?, NULL) ON CONFLICT (organization)"
         " DO UPDATE SET source_sequence = EXCLUDED.source_sequence, sequence = NULL",
@@ -137,25 +141,22 @@ def note_received(connection: Connection, number: int, up_to: int) -> None:
     )
 
 
-def _check_may_receive(
-    place: str, source: str, noted: tuple[str, bool] | None, written: Sequence[str]
-) -> None:
-    """Raise StoreError unless a store may take the records of another.
+def _check_may_receive(place: str, source: str, move: Move | None, written: Sequence[str]) -> None:
+    """Raise StoreError unless a store may receive the records of another.
 
-    `noted` is the source of which records were moved here before, and whether that move ended;
-    `written` are the organizations that hold what no move has brought.
+    `move` is an earlier move to here; `written` are the organizations with records that no move brought.
     """
-    if noted is None:
+    if move is None:
         if written:
             reason = (
                 "{place} holds records already; name an empty database or another data directory"
             )
             raise StoreError(reason, place=place)
         return
-    if noted[0] != source:
+    if move.source != source:
         reason = "{place} has records that were moved from another store; name an empty database or another data directory"
         raise StoreError(reason, place=place)
-    if noted[1] and written:
+    if move.has_ended and written:
         raise StoreError(
             "{place} has all records that were moved here and was written to since ({names}); nothing was "
             "changed. What the other store was given meanwhile is brought in with `minutebook export` and "

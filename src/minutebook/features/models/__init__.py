@@ -1,1 +1,1 @@
-"""The models: the one in the box, one of a folder, one behind a service."""
+"""The models: the built-in one, one in a folder, one behind a service."""

@@ -15,11 +15,11 @@ from minutebook.model.protocol import Embedded, Model, Rows, spans, unit, withou
 from minutebook.record.errors import ModelUnavailable, Unanswered
 
 TIMEOUT, TRIES = 60.0, 2
-"""Seconds to wait for an answer, and how often to ask."""
+"""Seconds to wait for an answer, and the number of tries."""
 
 
 class Completion:
-    """Asks the service for a text; safe to call from several threads. The first call connects."""
+    """The chat service; safe to call from several threads. The first call connects."""
 
     def __init__(
         self,
@@ -63,15 +63,15 @@ class Completion:
 
 
 BLANK = "."
-"""What is sent for a blank text, which many services refuse."""
+"""The text that is sent in place of a blank one, which many services refuse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingEndpoint:
-    """Where the service is and how it wants to be asked.
+    """The embedding service: its address and the form of requests.
 
-    Texts longer than `part_characters` become parts that share `overlap_characters`; of a query
-    only the first part is sent. Without `dimensions` they are learned from the first answer.
+    Texts longer than `part_characters` are split into parts that share `overlap_characters`; of a query only
+    the first part is sent. If `dimensions` is None, it is taken from the first answer.
     """
 
     base_url: str
@@ -91,7 +91,7 @@ class EmbeddingEndpoint:
         return f"Endpoint(base_url={shown_url(self.base_url)!r}, model={self.model!r})"
 
     def identity(self, dimensions: int, unrelated: float = 0.0) -> Model:
-        """Return the model's identity: the traits that shape its vectors, and its cosine of unrelated texts."""
+        """Return the identity of the model; `unrelated` is its mean cosine of unrelated texts."""
         facts = [self.model, dimensions, self.query_prefix, self.passage_prefix]
         digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
         return Model(self.model, digest, dimensions, unrelated=unrelated)
@@ -100,7 +100,7 @@ class EmbeddingEndpoint:
 def open_endpoint(
     endpoint: EmbeddingEndpoint, pause: Callable[[float], None] = time.sleep
 ) -> "EndpointEmbedder":
-    """Ask the service for some vectors, to learn the dimensions and the cosine of unrelated texts.
+    """Return the embedder of a service, which is asked for its dimensions and its cosine of unrelated texts.
 
     Raises ModelUnavailable.
     """
@@ -108,7 +108,7 @@ def open_endpoint(
 
 
 class EndpointEmbedder:
-    """Asks the service; safe to call from several threads."""
+    """An embedder by the service; safe to call from several threads."""
 
     def __init__(self, endpoint: EmbeddingEndpoint, pause: Callable[[float], None]) -> None:
         self._endpoint = endpoint
@@ -139,12 +139,12 @@ class EndpointEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in parts; no token states."""
         prefix, size = self._endpoint.passage_prefix, self._endpoint.batch
-        parts = [[prefix + part for part in self._parts(text)] for text in texts]
-        flat = [part for own in parts for part in own]
-        if not flat:
+        parts_by_text = [[prefix + part for part in self._parts(text)] for text in texts]
+        parts = [part for own in parts_by_text for part in own]
+        if not parts:
             return []
-        rows = [self._ask(flat[start : start + size]) for start in range(0, len(flat), size)]
-        ends = np.cumsum([len(own) for own in parts])[:-1]
+        rows = [self._ask(parts[start : start + size]) for start in range(0, len(parts), size)]
+        ends = np.cumsum([len(own) for own in parts_by_text])[:-1]
         return [Embedded(own) for own in np.split(np.concatenate(rows), ends)]
 
     def _parts(self, text: str) -> list[str]:
@@ -154,6 +154,7 @@ class EndpointEmbedder:
         return [part if part.strip() else BLANK for part in cut]
 
     def _ask(self, texts: Sequence[str]) -> Rows:
+        """Return the unit vectors of texts, shape (texts, dimensions). Raises ModelUnavailable."""
         request: dict[str, Any] = {
             "model": self._endpoint.model,
             "input": list(texts),

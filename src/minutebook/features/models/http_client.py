@@ -1,4 +1,4 @@
-"""Ask a model that is served over HTTP, as OpenAI's services are asked."""
+"""Requests to a model's service over HTTP, as to those of OpenAI."""
 
 import json
 import time
@@ -16,17 +16,17 @@ from minutebook.record.reason import Reason
 if TYPE_CHECKING:
     import httpx2
 
-_AGAIN = frozenset({429, 500, 502, 503, 504})
+_RETRIED = frozenset({429, 500, 502, 503, 504})
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _SHOWN = 300
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """Where requests are posted, and how patiently; safe to use from several threads.
+    """The service at a URL, and how often requests are tried; safe to use from several threads.
 
-    Answers 429, 500, 502, 503 and 504 and failures to connect are tried again, after `Retry-After`
-    where it is given (at most 30 s), else after 0.5 s, 1 s, 2 s…
+    After an answer of _RETRIED or a failed connection the request is tried again, after `Retry-After` (at most
+    30 s), or else after 0.5 s, 1 s, 2 s…
     """
 
     url: str
@@ -47,7 +47,7 @@ class Service:
         return httpx2.Client(timeout=self.timeout, headers=headers)
 
     def post(self, request: dict[str, Any]) -> Any:
-        """Send a request until it is answered; return the body, read as JSON, None where it is none.
+        """Send a request, up to `tries` times; return the JSON of the answer, None if it is not JSON.
 
         Raises ModelUnavailable.
         """
@@ -65,7 +65,7 @@ class Service:
                     return _json(answer.content)
                 status, words = answer.status_code, _message(answer.content)
                 failure = self.refusal("answered {status}: {words}", status=status, words=words)
-                if status not in _AGAIN:
+                if status not in _RETRIED:
                     raise failure
                 pause = _retry_after(answer.headers.get("Retry-After"), pause)
             if attempt < self.tries:
@@ -96,7 +96,7 @@ def _json(content: bytes) -> Any:
 
 
 def _message(content: bytes) -> str:
-    """Find the sentence in an error's body."""
+    """Return the message in an error's body."""
     body = _json(content)
     if isinstance(body, dict):
         error = body.get("error", body.get("detail", body.get("message")))
@@ -105,17 +105,17 @@ def _message(content: bytes) -> str:
     return " ".join(text.split())[:_SHOWN]
 
 
-def _retry_after(value: str | None, otherwise: float) -> float:
-    """Read seconds or a date, RFC 9110 section 10.2.3; bounded by the longest pause."""
+def _retry_after(value: str | None, default: float) -> float:
+    """Return the seconds of a `Retry-After`, seconds or a date (RFC 9110, 10.2.3), at most _LONGEST_PAUSE."""
     if value is None:
-        return otherwise
+        return default
     try:
         seconds = float(value)
     except ValueError:
         try:
             until = parsedate_to_datetime(value)
         except ValueError:
-            return otherwise
+            return default
         until = until if until.tzinfo else until.replace(tzinfo=UTC)
         seconds = (until - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), _LONGEST_PAUSE) if seconds == seconds else otherwise
+    return min(max(seconds, 0.0), _LONGEST_PAUSE) if seconds == seconds else default

@@ -1,8 +1,7 @@
-"""Any ONNX sentence model from a local folder: `model.onnx`, `tokenizer.json` and its settings.
+"""Any ONNX sentence model in a local folder: `model.onnx`, `tokenizer.json` and its settings.
 
-Read where they are there: `sentence_bert_config.json` (`max_seq_length`), `1_Pooling/config.json`
-(mean, which is the default, or first token), `config_sentence_transformers.json` (prompts that
-become prefixes).
+The settings are optional: `sentence_bert_config.json` (`max_seq_length`), `1_Pooling/config.json`
+(mean, the default, or first token), `config_sentence_transformers.json` (prompts, which are used as prefixes).
 """
 
 import hashlib
@@ -41,10 +40,10 @@ PASSAGES = (
     "Le train pour Lyon part à huit heures du matin.",
     "许多鸟在冬天飞到温暖的南方。",
 )
-"""One subject each, in the order of the questions."""
+"""Passages on the subjects of QUESTIONS, in their order."""
 
 HIGHEST = 0.95
-"""The most that is believed: a model that tells nothing apart would leave no room above it."""
+"""The bound of `unrelated_cosine`, so that also with a poor model there is room for cosines above it."""
 
 
 def unrelated_cosine(questions: Rows, passages: Rows) -> float:
@@ -66,7 +65,7 @@ _REMEDY = Reason("give a folder that holds model.onnx and tokenizer.json")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How the model wants to be used."""
+    """The settings of a model: its longest input, its pooling and its prefixes."""
 
     positions: int
     first_token: bool
@@ -77,8 +76,8 @@ class Recipe:
 class FolderEmbedder:
     """A sentence model run by onnxruntime; safe to call from several threads.
 
-    A text longer than the model reads becomes parts that share an eighth of their tokens, each with
-    the prefix; of a query only the first part is embedded.
+    A text that is longer than the model's input is split into parts that share an eighth of their tokens,
+    each with the prefix; of a query only the first part is embedded.
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
@@ -117,14 +116,14 @@ class FolderEmbedder:
 
     def _parts(self, text: str, prefix: str) -> list[list[int]]:
         text = without_surrogates(text)
-        room = max(self._recipe.positions - len(self._ids(prefix)), 1)
+        room = max(self._recipe.positions - len(self._token_ids(prefix)), 1)
         places = self._tokenizer.encode(text, add_special_tokens=False).offsets
         cuts = spans(len(places), room, room // 8)
         if len(cuts) == 1:
-            return [self._ids(prefix + text)]
-        return [self._ids(prefix + text[places[a][0] : places[b - 1][1]]) for a, b in cuts]
+            return [self._token_ids(prefix + text)]
+        return [self._token_ids(prefix + text[places[a][0] : places[b - 1][1]]) for a, b in cuts]
 
-    def _ids(self, text: str) -> list[int]:
+    def _token_ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text).ids
         return ids[: self._recipe.positions]
 
@@ -185,12 +184,12 @@ def _read_recipe(folder: Path) -> Recipe:
     return Recipe(
         positions=int(length or DEFAULT_POSITIONS),
         first_token="pooling_mode_cls_token" in modes,
-        query_prefix=_first(prompts, _QUERY_PROMPTS),
-        passage_prefix=_first(prompts, _PASSAGE_PROMPTS),
+        query_prefix=_first_prompt(prompts, _QUERY_PROMPTS),
+        passage_prefix=_first_prompt(prompts, _PASSAGE_PROMPTS),
     )
 
 
-def _first(prompts: Mapping[str, str], names: Sequence[str]) -> str:
+def _first_prompt(prompts: Mapping[str, str], names: Sequence[str]) -> str:
     return next((prompts[name] for name in names if name in prompts), "")
 
 

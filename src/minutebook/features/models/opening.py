@@ -1,4 +1,4 @@
-"""Opens the models that settings name; the code of the others is not imported."""
+"""Open the model that the settings name; the code of the others is not imported."""
 
 from functools import partial
 from pathlib import Path
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def built_in(settings: Settings) -> Embedding:
-    """Return the model in the box."""
+    """Return the built-in model."""
     from minutebook.features.models.built_in import builtin, model_files
 
     return Embedding(builtin.open_model, builtin.MODEL, damage=model_files.damage)
 
 
 def of_endpoint(settings: Settings) -> Embedding:
-    """Return the model behind a service. Raises InvalidInput if the settings do not say which."""
+    """Return the model behind a service. Raises InvalidInput if settings of the service are missing."""
     settings = settings.of(ModelSettings)
     if settings.endpoint_url is None or settings.endpoint_model is None:
         raise InvalidInput("embedder", "= endpoint needs endpoint_url and endpoint_model as well")

@@ -1,4 +1,4 @@
-"""Graphs run by onnxruntime, in batches that bound the memory used."""
+"""Run ONNX graphs by onnxruntime, in batches that limit the memory."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from minutebook.record.errors import ModelUnavailable
 
 WORDS, MASK = "words", "mask"
-"""What the built-in body takes, (b, s, width) and (b, s)."""
+"""The inputs of the built-in graphs, of shapes (batch, sequence, width) and (batch, sequence)."""
 VECTORS, STATES = "vectors", "states"
-"""What it gives, (b, width) and (b, s, width)."""
+"""Their outputs, of shapes (batch, width) and (batch, sequence, width)."""
 
 PADDED_TOKENS = 256
-"""Positions, padding included, that one run may hold; beyond 150 to 400 a text takes more time again."""
+"""Tokens of one run, padding included; with more than 150 to 400 the time for each text grows again."""
 
 
 class ModelSession:
@@ -71,9 +71,9 @@ def default_threads() -> int:
 
 
 def batches(lengths: Sequence[int], budget: int = PADDED_TOKENS) -> list[list[int]]:
-    """Group the positions of sequences by length, longest last, so that padding stays small.
+    """Return the indices of sequences in groups of similar lengths, the longest last, so that padding stays small.
 
-    Each group holds one sequence, or as many as fit `budget` when all are as long as its longest.
+    A group has one sequence, or as many as fit into `budget` tokens if each is padded to the longest.
     """
     groups: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda i: lengths[i]):

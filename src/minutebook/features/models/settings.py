@@ -1,4 +1,4 @@
-"""The settings of services that embed texts or summarise sessions."""
+"""The settings of services that embed texts or summarize sessions."""
 
 from dataclasses import dataclass
 

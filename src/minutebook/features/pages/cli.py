@@ -41,10 +41,10 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
             # Some browsers of a terminal keep the thread that opens them.
             threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
-    if (there := daemon_of(options)) is None:
+    if (connection := daemon_of(options)) is None:
         _serve_pages(options, port, announce)
     else:
-        _wait_for_pages(there, port, announce)
+        _wait_for_pages(connection, port, announce)
 
 
 def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], None]) -> None:
@@ -58,24 +58,26 @@ def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], N
     settings = settings_of(options)
     owner = settings.person(options, getpass.getuser())
     sign_ins = SignIns(owner, folder=Path.cwd())
-    # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
-    alone = of_this_machine(settings)
+    # Only this machine can connect, and no contract is served.
+    local = of_this_machine(settings)
     mount = PagesMount(sign_ins, is_local=True)
     log_to_stderr(settings)
 
     def announce_way_in(url: str) -> None:
         announce(f"{url}/enter?key={sign_ins.link()}")
 
-    serve_http(alone, {}, Address("127.0.0.1", port), announce_way_in, [mount])
+    serve_http(local, {}, Address("127.0.0.1", port), announce_way_in, [mount])
 
 
-def _wait_for_pages(there: "OverSocket", port: int, announce: Callable[[str], None]) -> NoReturn:
+def _wait_for_pages(
+    connection: "OverSocket", port: int, announce: Callable[[str], None]
+) -> NoReturn:
     """Have the daemon serve the pages until Ctrl-C, and end the process."""
-    # A process manager ends the pages as a person does.
+    # SIGTERM, of a process manager, ends the pages as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = 1
     try:
-        for link in there.pages(str(Path.cwd()), port):
+        for link in connection.pages(str(Path.cwd()), port):
             announce(link)
         warn("The daemon has ended, and the pages with it; `minutebook ui` opens them again.")
     except KeyboardInterrupt:

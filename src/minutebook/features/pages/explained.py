@@ -1,4 +1,4 @@
-"""Say why each hit was found: the words that matched, the way through the graph, the neighbour."""
+"""Recall with the reason for each hit: the words that matched, the way through the graph, the neighbour."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,10 +34,10 @@ EXCERPT = 280
 """Characters of a hit's text that are shown."""
 
 PAGE_TOKENS = 4_000
-"""Tokens of the passages of a page: a person reads more of each than a model is given."""
+"""Tokens of all passages on a page: a person gets longer ones than a model."""
 
 EDGES = 200
-"""The most edges around the hits that are looked at for a way, the heaviest first."""
+"""Edges around the hits that are searched for a way, the heaviest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A hit and why it was found.
+    """A hit with the reasons for it.
 
-    `words` are those of its text that match the question. `way` leads from it to an entity that the
-    question names or to another hit; empty if the graph signal says nothing. `neighbour` is the hit
-    of the same session that lifted it. `followed` are the decisions, now superseded, that led here; `revised_by` perhaps revises it. `notes` are of
-    features, and `replaced` what it took the place of.
+    `words` are the words of its text that match the question. `way` leads from it to an entity that the question
+    names, or to another hit; empty without a graph score. `neighbour` is the hit of the same session that raised its
+    score. `followed` are the superseded decisions that led to it, `revised_by` a record that perhaps revises it,
+    `notes` the remarks of features, and `replaced` the records that it supersedes or perhaps revises.
     """
 
     record: Answering | ProjectCommit | Proposal
@@ -78,7 +78,7 @@ class Explained:
 
 
 class ExplainedRecall:
-    """Recalls the records that a caller may see, each hit with the reasons for it."""
+    """Recalls records, each hit with the reasons for it."""
 
     def __init__(self, app: App) -> None:
         self._store, self._combined = app.infrastructure.records, app.combined
@@ -91,7 +91,7 @@ class ExplainedRecall:
         sources: Collection[Source],
         selection: Selection | None = None,
     ) -> tuple[list[Explained], tuple[Key, ...]]:
-        """Rank as `CombinedRecall.recall`; return the best, and the keys of all that was ranked, in order."""
+        """Return the best hits of `CombinedRecall.recall`, and the keys of all ranked records, in order."""
         ranking = self._combined.recall(
             caller, query, limit, WEIGHTS, sources, selection=selection, tokens=PAGE_TOKENS
         )
@@ -106,7 +106,7 @@ class ExplainedRecall:
     def _replaced(
         self, caller: Caller, record: Record, under: Sequence[Explained]
     ) -> tuple[Record, ...]:
-        """Return the records that a hit took the place of, and the other hits that it perhaps revises."""
+        """Return the records that a hit supersedes, and the hits in `under` that it perhaps revises."""
         view = self._store.seen_in(record.organization, without_folder_scope(caller)).where(
             valid_at=None
         )
@@ -120,20 +120,20 @@ class ExplainedRecall:
         return tuple({each.id: each for each in old}.values())
 
     def _explained(self, caller: Caller, query: str, ranked: Sequence[Ranked]) -> list[Explained]:
-        """Say of hits why they were found."""
+        """Return hits with their reasons."""
         terms, ways = sought_terms(query), self._ways(caller, query, ranked)
         found = []
         for each in ranked:
             record = each.record
             assert not isinstance(record, CodeChunk)
-            said, words = excerpt_and_words(each.text, record.text, terms, EXCERPT)
+            excerpt, words = excerpt_and_words(each.text, record.text, terms, EXCERPT)
             way, neighbour = ways.get(each.hit.id, ()), _neighbour(each, ranked)
             found.append(
                 Explained(
                     record,
                     each.hit,
                     each.details,
-                    said,
+                    excerpt,
                     words,
                     each.relevance,
                     way,
@@ -154,10 +154,10 @@ class ExplainedRecall:
         for each in memories:
             hits[each.record.organization].add(each.record.id)
         ways: dict[Key, tuple[Step, ...]] = {}
-        spoken_for = [each.record for each in memories if _graph_share(each.hit) > 0]
-        for organization in {each.organization for each in spoken_for}:
+        by_graph = [each.record for each in memories if _graph_share(each.hit) > 0]
+        for organization in {each.organization for each in by_graph}:
             view = self._store.seen_in(organization, caller)
-            here = [each.id for each in spoken_for if each.organization == organization]
+            here = [each.id for each in by_graph if each.organization == organization]
             named = set(view.entities_named(words(query)))
             nearest = _edges(view, here)
             farther = _edges(view, {id for edges in nearest.values() for id in edges})
@@ -169,14 +169,14 @@ class ExplainedRecall:
             seen = _read(view, {end for way in found.values() for _, end in way})
             for id, way in found.items():
                 steps = tuple(Step(type, seen[end]) for type, end in way if end in seen)
-                # What went meanwhile leaves no way.
+                # A way over a record that was removed meanwhile is left out.
                 if len(steps) == len(way):
                     ways[organization, id] = steps
         return ways
 
 
 def _edges(view: View, ids: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return, for each node, the types of its edges that the caller may see, by where they lead."""
+    """Return for each node the types of its edges that the caller may see, by their other ends."""
     nodes = set(ids)
     ties = view.ties(sorted(nodes), EDGES) if nodes else []
     ends = {end for tie in ties for end in zip(tie.of.joins, (tie.source, tie.target), strict=True)}
@@ -232,7 +232,7 @@ def _graph_share(hit: FusedHit[Key]) -> float:
 
 
 def _neighbour(one: Ranked, ranked: Sequence[Ranked]) -> Memory | Turn | None:
-    """Return the hit beside this one in its session, if context lifted it."""
+    """Return the nearest other hit of a hit's session, if context raised its score."""
     session = _session_of(one.record)
     if "with context" not in one.details or not session:
         return None

@@ -1,4 +1,4 @@
-"""The pages as `serve --http` and `ui` have them served."""
+"""Serve the pages, by `serve --http` and `ui`."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,32 +19,32 @@ from minutebook.record.errors import InvalidInput
 from minutebook.serve.daemon.operations import DaemonClient, unknown_request
 
 
-def show(asking: DaemonClient, request: Mapping[str, Any]) -> None:
-    """Serve the pages to a port of this machine until the client leaves; send the link that lets its owner in.
+def show(client: DaemonClient, request: Mapping[str, Any]) -> None:
+    """Serve the pages at a port of this machine until the client leaves; send it the link that signs its owner in.
 
-    Raises InvalidInput if the port cannot be used, or the request has another form.
+    Raises InvalidInput if the port cannot be used, or the request is malformed.
     """
     if not isinstance(wanted := request["pages"], dict):
         raise unknown_request()
-    sign_ins = SignIns(asking.caller, folder=Path(str(wanted["folder"])))
+    sign_ins = SignIns(client.caller, folder=Path(str(wanted["folder"])))
 
     def announce(url: str) -> None:
-        asking.send({"link": f"{url}/enter?key={sign_ins.link()}"})
+        client.send({"link": f"{url}/enter?key={sign_ins.link()}"})
 
     def wait() -> None:
-        # It says nothing more: what is read is its end, or the daemon's.
+        # The client sends nothing more: this returns when its connection ends, or the daemon does.
         with suppress(OSError):
-            asking.connection.recv(1)
+            client.connection.recv(1)
 
-    alone = of_this_machine(asking.settings)
+    local = of_this_machine(client.settings)
     address = Address("127.0.0.1", int(wanted["port"]))
     mount = PagesMount(sign_ins, is_local=True)
-    with asking.host.stay():
-        serve_alone(alone, asking.host.loader, address, announce, mount, wait)
+    with client.host.stay():
+        serve_alone(local, client.host.loader, address, announce, mount, wait)
 
 
 class PagesMount:
-    """The pages at every path that nothing else has; to this machine alone a token is the only other way in."""
+    """The mount of the pages, at every path that no other route has; with `is_local` no other way to sign in is offered."""
 
     def __init__(self, sign_ins: SignIns, *, is_local: bool = False) -> None:
         self._sign_ins, self._is_local = sign_ins, is_local
@@ -61,7 +61,7 @@ class PagesMount:
         _ways(settings)
 
     def announced(self, settings: Settings, url: str) -> str:
-        """Return the sentence that tells where the pages are, and by which ways people come in."""
+        """Return the sentence with the URL of the pages, and the ways to sign in."""
         ways = " or ".join(filter(None, ["a token", *_ways(settings)]))
         return f"Its pages are at {public_url_of(settings) or url}; {ways} lets people in"
 
@@ -72,5 +72,5 @@ class PagesMount:
 
 
 def _ways(settings: Settings) -> Sequence[str]:
-    """Return the other ways in by settings. Raises InvalidInput if they do not fit together."""
+    """Return the names of the ways to sign in besides a token. Raises InvalidInput if settings do not fit together."""
     return [way.name(settings) for each in registered() for way in each.ways_in]

@@ -1,7 +1,7 @@
-"""Three pools of connections: one to write with, one for short reads, one for reads that go on.
+"""Three pools of connections: for writes, for short reads, and for streams.
 
-A thread that has a connection of one pool may wait for one of another; for a short read it waits for
-nothing while it has one, so that those always come back.
+A thread with a connection of one pool may wait for one of another pool. During a short read it waits for
+nothing, so that the connections of that pool always come back.
 """
 
 import threading
@@ -26,30 +26,30 @@ from minutebook.store.sql.database import Database
 from minutebook.store.values import Moment, Placement
 
 _WRITE = "SELECT current_setting('transaction_read_only')::bool, pg_logical_emit_message(true, 'minutebook', '')"
-"""Writes to the log of the server, and to no table; a server that only reads refuses it or says so."""
+"""Writes to the server's log and to no table; a read-only server refuses it, or returns true."""
 
 Pool: TypeAlias = "ConnectionPool[Raw]"
 
 _CONNECT_SECONDS = 10
-_PROBED_AFTER = 0.5
-"""Seconds without a free connection after which the server is asked whether it is there at all."""
+_PROBE_AFTER = 0.5
+"""Seconds without a free connection after which a new one is tried, to find out whether the server is up."""
 
-_LEFT_OPEN = "15min"
-"""How long the server lets a transaction be idle, such as a snapshot that nobody reads."""
+_IDLE_TIMEOUT = "15min"
+"""The time after which the server ends an idle transaction, such as an abandoned snapshot."""
 
-# The moment is settled by the first read.
-_MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
+# The first read sets the snapshot.
+_SNAPSHOT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
 
 
 def place_of(url: str) -> str:
-    """Return how messages name a database: without user and password.
+    """Return the URL of a database for messages, without user and password.
 
-    Raises InvalidInput if it is no URL of a PostgreSQL database.
+    Raises InvalidInput if it is not the URL of a PostgreSQL database.
     """
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        # Without its cause, which repeats a part of what may be a password.
+        # Without the cause, which may quote a part of the password.
         raise InvalidInput(
             "store",
             "must be a URL such as postgresql://minutebook@db.example.org/minutebook, with other "
@@ -62,12 +62,14 @@ def place_of(url: str) -> str:
 
 @dataclass(slots=True)
 class _Transaction:
-    """A thread's writes at the moment."""
+    """The open transaction of a thread.
+
+    `organizations` are the numbers of those that it locked, `begun` the sequences that these had when it began, by number.
+    """
 
     connection: PostgresConnection
     organizations: Mapping[str, int]
     begun: Mapping[int, int]
-    """The sequences of its organizations as it began, by number."""
     depth: int = 0
     failed: BaseException | None = None
 
@@ -93,7 +95,7 @@ class PostgresConnections(Database):
         self._settings = {
             "application_name": "minutebook",
             "lock_timeout": f"{max(1, round(writer_wait * 1000))}ms",
-            "idle_in_transaction_session_timeout": _LEFT_OPEN,
+            "idle_in_transaction_session_timeout": _IDLE_TIMEOUT,
             "synchronous_commit": "on" if synchronous else "off",
         }
 
@@ -110,33 +112,33 @@ class PostgresConnections(Database):
 
     @contextmanager
     def reading(self) -> Iterator[PostgresConnection]:
-        """Yield a connection to read with: inside a transaction, the one that writes."""
+        """Yield a connection to read with: inside a transaction that of the transaction."""
         transaction = self._transaction
         if transaction is None:
             with self.committed() as connection:
                 yield connection
         else:
-            with self._watched(transaction) as connection:
+            with self._guarded(transaction) as connection:
                 yield connection
 
     @contextmanager
     def committed(self) -> Iterator[PostgresConnection]:
         """Yield a connection that sees only committed data, even inside a transaction."""
-        with self._lent(self._readers) as raw:
+        with self._borrowed(self._readers) as raw:
             yield PostgresConnection(raw)
 
     @contextmanager
-    def settled(self) -> Iterator[PostgresConnection]:
+    def reading_committed_snapshot(self) -> Iterator[PostgresConnection]:
         """Yield a connection on which every read sees the data committed by now."""
         with self.committed() as connection:
-            connection.raw.execute(_MOMENT)
+            connection.raw.execute(_SNAPSHOT)
             yield connection
 
     @contextmanager
     def stream(self) -> Iterator[PostgresConnection]:
-        """Do the same for reading that goes on while the thread does more."""
-        with self._lent(self._streams) as raw:
-            raw.execute(_MOMENT)
+        """Yield a connection like `settled`, of the pool for reads during which the thread does other work."""
+        with self._borrowed(self._streams) as raw:
+            raw.execute(_SNAPSHOT)
             yield PostgresConnection(raw)
 
     @contextmanager
@@ -149,24 +151,24 @@ class PostgresConnections(Database):
             with self._whole_transaction((organization,)) as begun, driver_errors(self.place):
                 yield begun.connection, begun.organizations[organization]
             return
-        with self._watched(transaction) as connection:
+        with self._guarded(transaction) as connection:
             yield connection, transaction.organizations[organization]
 
     @contextmanager
-    def writing_beside(self, wait: float | None = None) -> Iterator[PostgresConnection]:
-        """Yield a connection inside a transaction, to write rows outside the change feed."""
+    def writing_outside_feed(self, wait: float | None = None) -> Iterator[PostgresConnection]:
+        """Yield a connection inside a transaction, to write rows that are not in the change feed."""
         with self.reading() as connection, connection.raw.transaction():
             yield connection
 
-    def registered(self, organization: str) -> int:
-        """Return the number of an organization, which is given one for good if it has none."""
-        return self._registered([organization])[organization]
+    def number_for_writing(self, organization: str) -> int:
+        """Return the number of an organization; a new one gets a number for good."""
+        return self._numbers_for([organization])[organization]
 
     @contextmanager
-    def registering(self) -> Iterator[PostgresConnection]:
+    def writing_shared(self) -> Iterator[PostgresConnection]:
         """Open a connection outside the current transaction, for rows that must survive its rollback."""
         if self._is_closed:
-            raise self._closed()
+            raise self._closed_error()
         with driver_errors(self.place), self._opened() as raw:
             yield PostgresConnection(raw)
 
@@ -176,7 +178,7 @@ class PostgresConnections(Database):
             return distribution.size(connection.raw)
 
     def close(self) -> None:
-        """Close every connection, those in use when they come back."""
+        """Close every connection; those in use are closed when they come back."""
         with self._guard:
             if self._is_closed:
                 return
@@ -185,23 +187,23 @@ class PostgresConnections(Database):
             pool.close()
 
     def check_writes(self) -> None:
-        """Raise StoreError unless the database commits a write at this moment."""
-        with self.registering() as connection:
+        """Raise StoreError unless the database commits a write now."""
+        with self.writing_shared() as connection:
             if connection.rows(_WRITE)[0][0]:
                 raise StoreError("{place}: the database is read-only", place=self.place)
 
     def placement(self) -> Placement:
-        """Return on how many machines the records are."""
+        """Return the numbers of nodes and shards of the records."""
         with self.committed() as connection:
             return distribution.placement(connection.raw)
 
     def file_faults(self) -> list[tuple[str, str]]:
-        """Return which tables are not where they belong and which nodes cannot be reached."""
+        """Return the faults of the placement, each with its remedy: unplaced tables, unreachable nodes."""
         with self.committed() as connection:
             return distribution.faults(connection.raw)
 
     def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield each table of the store with everything in its rows."""
+        """Yield each table of the store with the content of its rows, in blocks."""
         with self.stream() as connection:
             yield from remains.contents(connection.raw)
 
@@ -219,11 +221,11 @@ class PostgresConnections(Database):
         Writers wait meanwhile. Raises StoreError if the database has no Citus, or is not that of the
         coordinator, StoreBusy if another process writes for too long.
         """
-        with self.registering() as connection:
+        with self.writing_shared() as connection:
             return distribution.distribute(connection.raw, self.place, shards)
 
     def moment(self) -> AbstractContextManager[Moment]:
-        """Raise StoreError: a server's database is copied by its own means."""
+        """Raise StoreError: a server's database is backed up by the server's own tools."""
         raise StoreError(
             "{place} is no file that could be copied: have it backed up on the server for recovery to any point "
             "in time (pg_basebackup with its log, pgBackRest, or what the service that runs it offers), and with "
@@ -240,17 +242,12 @@ class PostgresConnections(Database):
         return connection
 
     def _options(self) -> dict[str, Any]:
-        return {
-            "autocommit": True,
-            "context": self._adapters,
-            "connect_timeout": _CONNECT_SECONDS,
-        }
+        return {"autocommit": True, "context": self._adapters, "connect_timeout": _CONNECT_SECONDS}
 
     def _configure(self, connection: Raw) -> None:
         calls = ", ".join("set_config(%s, %s, false)" for _ in self._settings)
         connection.execute(
-            f"SELECT {calls}",
-            [part for setting in self._settings.items() for part in setting],
+            f"SELECT {calls}", [part for setting in self._settings.items() for part in setting]
         )
 
     def _pool(self, size: int) -> Pool:
@@ -261,14 +258,14 @@ class PostgresConnections(Database):
             min_size=0,
             max_size=size,
             num_workers=1,
-            # What could not be opened is tried again when somebody asks, not later and later.
+            # A failed connection is tried again at the next request, not after growing pauses.
             reconnect_timeout=1.0,
             open=True,
         )
 
     @contextmanager
-    def _lent(self, pool: Pool) -> Iterator[Raw]:
-        connection = self._taken(pool)
+    def _borrowed(self, pool: Pool) -> Iterator[Raw]:
+        connection = self._take(pool)
         try:
             with driver_errors(self.place):
                 yield connection
@@ -280,33 +277,34 @@ class PostgresConnections(Database):
                 _roll_back(connection)
             pool.putconn(connection)
 
-    def _taken(self, pool: Pool) -> Raw:
-        """Take a connection with a live server at its other end. Raises StoreBusy or StoreError."""
+    def _take(self, pool: Pool) -> Raw:
+        """Take a connection that the server has not ended. Raises StoreBusy or StoreError."""
         while True:
-            connection = self._free(pool)
-            if not _is_left(connection):
+            connection = self._get(pool)
+            if not _is_ended(connection):
                 return connection
             connection.close()
             pool.putconn(connection)
 
-    def _free(self, pool: Pool) -> Raw:
+    def _get(self, pool: Pool) -> Raw:
+        """Take a connection of a pool. Raises StoreBusy if all are in use, StoreError if the server is down."""
         try:
-            return pool.getconn(timeout=min(_PROBED_AFTER, self._wait))
+            return pool.getconn(timeout=min(_PROBE_AFTER, self._wait))
         except PoolClosed:
-            raise self._closed() from None
+            raise self._closed_error() from None
         except PoolTimeout:
             pass
         with driver_errors(self.place):
             self._opened().close()
         try:
-            return pool.getconn(timeout=max(self._wait, _PROBED_AFTER))
+            return pool.getconn(timeout=max(self._wait, _PROBE_AFTER))
         except PoolClosed:
-            raise self._closed() from None
+            raise self._closed_error() from None
         except PoolTimeout:
             reason = "{place}: all {most} connections of this process are in use; try again"
             raise StoreBusy(reason, place=self.place, most=pool.max_size) from None
 
-    def _closed(self) -> StoreClosed:
+    def _closed_error(self) -> StoreClosed:
         return StoreClosed("{place}: the store was closed", place=self.place)
 
     # Transactions
@@ -322,15 +320,15 @@ class PostgresConnections(Database):
         return transaction
 
     @contextmanager
-    def _watched(self, transaction: _Transaction) -> Iterator[PostgresConnection]:
-        """Yield the connection of a transaction; an error makes the transaction fail."""
+    def _guarded(self, transaction: _Transaction) -> Iterator[PostgresConnection]:
+        """Yield the connection of a transaction; after an error in a statement the transaction counts as failed."""
         if transaction.failed is not None:
-            raise self._undone(transaction.failed)
+            raise self._undone_error(transaction.failed)
         try:
             with driver_errors(self.place):
                 yield transaction.connection
         except (NotFound, InvalidInput):
-            # Raised before anything is written.
+            # These are raised before anything is written.
             raise
         except BaseException as error:
             status = transaction.connection.raw.info.transaction_status
@@ -340,9 +338,10 @@ class PostgresConnections(Database):
 
     @contextmanager
     def _whole_transaction(self, organizations: Sequence[str]) -> Iterator[_Transaction]:
+        """Begin a transaction of this thread with locks on organizations, and commit it at the end."""
         requested = time.perf_counter()
-        numbers = self._registered(organizations)
-        with self._lent(self._writers) as connection:
+        numbers = self._numbers_for(organizations)
+        with self._borrowed(self._writers) as connection:
             began = requested
             try:
                 begun = _begin(connection, numbers)
@@ -353,7 +352,7 @@ class PostgresConnections(Database):
                 self._local.transaction = transaction
                 yield transaction
                 if transaction.failed is not None:
-                    raise self._undone(transaction.failed)
+                    raise self._undone_error(transaction.failed)
                 self._commit(transaction)
             finally:
                 self._local.transaction = None
@@ -361,12 +360,12 @@ class PostgresConnections(Database):
 
     def _commit(self, transaction: _Transaction) -> None:
         connection = transaction.connection.raw
-        kept = [
+        updates = [
             f"UPDATE feeds SET sequence = {latest} WHERE organization = {number}"  # noqa: S608
             for number, latest in transaction.connection.latest.items() - transaction.begun.items()
         ]
         try:
-            connection.execute("; ".join([*kept, "COMMIT"]).encode())
+            connection.execute("; ".join([*updates, "COMMIT"]).encode())
         except psycopg.Error as error:
             if not connection.closed:
                 raise
@@ -381,10 +380,10 @@ class PostgresConnections(Database):
         name = f"level_{transaction.depth}"
         connection, before = transaction.connection.raw, dict(transaction.connection.latest)
         try:
-            with self._watched(transaction):
+            with self._guarded(transaction):
                 connection.execute(f"SAVEPOINT {name}".encode())
             yield
-            with self._watched(transaction):
+            with self._guarded(transaction):
                 connection.execute(f"RELEASE {name}".encode())
         except BaseException:
             if not connection.closed:
@@ -396,24 +395,24 @@ class PostgresConnections(Database):
         finally:
             transaction.depth -= 1
 
-    def _registered(self, organizations: Collection[str]) -> dict[str, int]:
-        """Return the numbers of organizations; those that have none are given one for good."""
+    def _numbers_for(self, organizations: Collection[str]) -> dict[str, int]:
+        """Return the numbers of organizations; new ones get a number for good."""
         missing = sorted(set(organizations) - set(self.numbers_of(organizations)))
         if missing:
-            with self.registering() as connection:
+            with self.writing_shared() as connection:
                 for name in missing:
                     numbers.register(connection.raw, name)
         return self.numbers_of(organizations)
 
-    def _undone(self, cause: BaseException) -> StoreError:
+    def _undone_error(self, cause: BaseException) -> StoreError:
         return StoreError(
             "{place}: the transaction was undone: {cause}", place=self.place, cause=cause
         )
 
 
 def _begin(connection: Raw, numbers: Mapping[str, int]) -> Mapping[int, int]:
-    """Begin a transaction with the locks on its organizations, in one order for all; return their sequences."""
-    # One message for all. At READ COMMITTED, what is read later is not older than the lock.
+    """Begin a transaction, and lock its organizations in the order of their numbers; return their sequences, by number."""
+    # All in one message. At READ COMMITTED later reads are not older than the lock.
     statements = [
         f"SELECT organization, sequence FROM feeds WHERE organization = {number} FOR UPDATE"  # noqa: S608
         for number in sorted(numbers.values())
@@ -434,10 +433,10 @@ def _roll_back(connection: Raw) -> None:
         connection.close()
 
 
-def _is_left(connection: Raw) -> bool:
-    """Tell, without asking the server, whether it has ended the connection since it was last used."""
+def _is_ended(connection: Raw) -> bool:
+    """Tell, without a request, whether the server has ended the connection since its last use."""
     try:
-        # The first may read only what the server said last.
+        # The first call may only read the server's last message.
         for _ in range(2):
             connection.pgconn.consume_input()
     except psycopg.Error:

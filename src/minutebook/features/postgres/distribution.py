@@ -1,4 +1,4 @@
-"""On which machines of a Citus cluster the rows stand: those of an organization together."""
+"""The placement of rows on the machines of a Citus cluster; those of an organization are together."""
 
 from psycopg import Connection
 
@@ -8,38 +8,38 @@ from minutebook.store.sql.tables import ALL_TABLES
 from minutebook.store.values import Placement
 
 ON_EVERY_NODE = ("organizations", "spaces", "identity", "format", "migration", "side_tables")
-"""Small tables that are the same on all nodes; they hold no records."""
+"""Small tables without records, which are the same on all nodes."""
 
 BY_KEY = {"leases": "name", "uses": "token", "shared_values": "name", "numbers": "what"}
-"""Tables whose rows belong to no organization, and the column of their key."""
+"""Tables with rows of no organization, each with the column of its key."""
 
 BY_ORGANIZATION = (
     *("feeds", "deletions", "names", "migrated"),
     *(table.name for table in ALL_TABLES),
 )
-"""Tables of which each row belongs to an organization, the first one that writers lock first."""
+"""Tables with rows of organizations; the first is the one that writers lock first."""
 
 _COORDINATOR = 0
 
 
 def by_organization() -> list[str]:
-    """Return the tables of which each row belongs to an organization, those of features too."""
+    """Return BY_ORGANIZATION with the tables of features."""
     return [*BY_ORGANIZATION, *(each.name for each in all_tables() if each.is_by_organization)]
 
 
 def by_key() -> dict[str, str]:
-    """Return the other tables, those of features too, and the first column of the key of each."""
+    """Return BY_KEY with the tables of features."""
     return BY_KEY | {
         each.name: each.leading for each in all_tables() if not each.is_by_organization
     }
 
 
-# A statement sees what one before it made on each node.
-_IN_TURN = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
+# So a statement sees on each node the effects of those before it.
+_SEQUENTIAL = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 
 
 def plan(connection: Connection, place: str, shards: int) -> list[str]:
-    """Return the statements that place the tables not placed yet; nothing if all are.
+    """Return the statements that place the tables which are not placed yet, on `shards` shards.
 
     Raises StoreError if the database has no Citus, or this node is not the coordinator.
     """
@@ -57,16 +57,16 @@ def plan(connection: Connection, place: str, shards: int) -> list[str]:
 
 
 def distribute(connection: Connection, place: str, shards: int) -> list[str]:
-    """Run that plan in one transaction, so that no query finds half of the tables placed.
+    """Run the statements of `plan` in one transaction, so that no query finds half of the tables placed; return them.
 
-    Returns the statements. What placed tables take on the coordinator itself is freed afterwards.
+    The coordinator's own copies of the placed rows are deleted afterwards.
     """
     with connection.transaction():
-        # Of several who do this at once one does, and the others find it done.
+        # Of several processes that do this at once, one does it and the others find it done.
         connection.execute("LOCK TABLE format IN EXCLUSIVE MODE")
         statements = plan(connection, place, shards)
         _run(connection, statements)
-    for table in _kept_twice(connection):
+    for table in _tables_kept_twice(connection):
         connection.execute(
             "SELECT truncate_local_data_after_distributing_table(%s::text::regclass)", (table,)
         )
@@ -78,21 +78,21 @@ def begin_change(connection: Connection, place: str) -> None:
 
     Raises StoreError if this node may not change them.
     """
-    if _has_citus(connection) and _placed(connection):
+    if _has_citus(connection) and _is_placed(connection):
         _check_coordinator(connection, place)
-        connection.execute(_IN_TURN)
-        # A writer that has begun would wait for a table here, and the change for its rows elsewhere.
+        connection.execute(_SEQUENTIAL)
+        # Else a writer could wait for a table here while the change waits for the writer's rows elsewhere.
         connection.execute("LOCK TABLE feeds IN EXCLUSIVE MODE")
 
 
 def place_new(connection: Connection, place: str) -> None:
-    """Place the tables that a change made, if the others are placed."""
+    """Place the tables that a change has made, if the others are placed."""
     if _has_citus(connection) and (shards := _shards(connection)):
         _run(connection, plan(connection, place, shards))
 
 
 def placement(connection: Connection) -> Placement:
-    """Return on how many nodes the records are."""
+    """Return the numbers of nodes and shards of the records."""
     shards = _shards(connection) if _has_citus(connection) else 0
     if not shards:
         return Placement()
@@ -104,8 +104,8 @@ def placement(connection: Connection) -> Placement:
 
 
 def faults(connection: Connection) -> list[tuple[str, str]]:
-    """Return which tables are not placed though others are, and which nodes cannot reach which."""
-    if not _has_citus(connection) or not _placed(connection):
+    """Return the faults of the placement, each with its remedy: tables not placed, nodes that cannot reach another."""
+    if not _has_citus(connection) or not _is_placed(connection):
         return []
     found = [
         (f"The table {table} is on one node alone.", "run `minutebook store distribute`")
@@ -126,11 +126,11 @@ def faults(connection: Connection) -> list[tuple[str, str]]:
 
 def size(connection: Connection) -> int:
     """Return the bytes that the database takes, on all nodes that can be reached."""
-    of_one = "SELECT pg_database_size(current_database())"
-    if _has_citus(connection) and _placed(connection):
-        of_all = "SELECT result::bigint FROM run_command_on_all_nodes(%s) WHERE success"
-        return sum(size for (size,) in connection.execute(of_all, (of_one,)))
-    ((found,),) = connection.execute(of_one.encode()).fetchall()
+    on_node = "SELECT pg_database_size(current_database())"
+    if _has_citus(connection) and _is_placed(connection):
+        on_all = "SELECT result::bigint FROM run_command_on_all_nodes(%s) WHERE success"
+        return sum(size for (size,) in connection.execute(on_all, (on_node,)))
+    ((found,),) = connection.execute(on_node.encode()).fetchall()
     return int(found)
 
 
@@ -141,7 +141,7 @@ def _has_citus(connection: Connection) -> bool:
 
 
 def _check_coordinator(connection: Connection, place: str) -> None:
-    """Raise StoreError if the node is one that may not change tables or their placement."""
+    """Raise StoreError if this node is not the coordinator, which alone may change tables and their placement."""
     found = connection.execute("SELECT groupid FROM pg_dist_local_group").fetchone()
     if found is not None and found[0] != _COORDINATOR:
         raise StoreError(
@@ -151,7 +151,7 @@ def _check_coordinator(connection: Connection, place: str) -> None:
         )
 
 
-def _placed(connection: Connection) -> bool:
+def _is_placed(connection: Connection) -> bool:
     found = connection.execute(
         "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass('feeds')"
     )
@@ -169,15 +169,15 @@ def _unplaced(connection: Connection) -> list[str]:
 
 
 def _shards(connection: Connection) -> int:
-    """Return into how many shards the tables are split, 0 if they are not."""
+    """Return the number of shards of the tables, 0 if they are not placed."""
     ((found,),) = connection.execute(
         "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = to_regclass('feeds')"
     ).fetchall()
     return int(found)
 
 
-def _kept_twice(connection: Connection) -> list[str]:
-    """Return the tables of which the coordinator still has the rows that were placed."""
+def _tables_kept_twice(connection: Connection) -> list[str]:
+    """Return the placed tables of which the coordinator still has its own copy of the rows."""
     rows = connection.execute(
         "SELECT logicalrelid::text FROM pg_dist_partition WHERE pg_relation_size(logicalrelid) > 0"
     )
@@ -186,7 +186,7 @@ def _kept_twice(connection: Connection) -> list[str]:
 
 
 def _run(connection: Connection, statements: list[str]) -> None:
-    connection.execute(_IN_TURN)
+    connection.execute(_SEQUENTIAL)
     for statement in statements:
         connection.execute(statement.encode())
 

@@ -1,4 +1,4 @@
-"""Word PostgreSQL's errors plainly, and never quote the statements sent to it."""
+"""Translate PostgreSQL's errors, without quoting the statements sent to it."""
 
 import psycopg
 from psycopg import errors
@@ -37,7 +37,7 @@ _REASONS: dict[type[psycopg.Error], str] = {
 }
 
 _ENDS = ("FATAL", "PANIC")
-"""How severe an error is with which a server ends the connection."""
+"""The severities of errors with which a server ends the connection."""
 
 
 class driver_errors(Translation[str]):  # noqa: N801 - reads as a word: `with driver_errors(place):`
@@ -46,7 +46,7 @@ class driver_errors(Translation[str]):  # noqa: N801 - reads as a word: `with dr
     shows_cause = False
 
     def fault(self, error: BaseException | None) -> StoreError | None:
-        """Return the StoreError that an error of the driver amounts to; None for any other."""
+        """Return the StoreError for an error of the driver; None for any other error."""
         return fault_of(error, self._place) if isinstance(error, psycopg.Error) else None
 
     def damage(self, what: Reason) -> StoreDamaged:
@@ -61,7 +61,7 @@ def damaged(reason: str, **values: object) -> StoreDamaged:
 
 
 def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
-    """Return the StoreError that a driver's error amounts to; None for a mistake in our code."""
+    """Return the StoreError for an error of the driver; None for a mistake in our code."""
     if isinstance(error, PoolClosed):
         return StoreClosed("{place}: the store was closed", place=place)
     for kind, reason in _BUSY.items():
@@ -72,28 +72,28 @@ def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
             return StoreError("{place}: {cause}", place=place, cause=reason)
     if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
         return damaged(
-            "{place}: the database is damaged ({error})", place=place, error=_told(error)
+            "{place}: the database is damaged ({error})", place=place, error=_first_line(error)
         )
     if isinstance(error, errors.InFailedSqlTransaction):
         return StoreError("{place}: the transaction was undone by an error before", place=place)
-    # A lost connection has no code of its own, and every OperationalError is the world's fault.
+    # A lost connection has no code of its own, and no OperationalError comes from our code.
     if isinstance(error, psycopg.OperationalError) or error.diag.severity_nonlocalized in _ENDS:
         return StoreError(
             "{place}: the server cannot be reached, or ended the connection ({error}); see that it runs, and "
             "that the setting `store` names it",
             place=place,
-            error=_told(error),
+            error=_first_line(error),
         )
     if isinstance(error, errors.InternalError_):
         return StoreError(
             "{place}: the server failed ({error}); its log has more",
             place=place,
-            error=_told(error),
+            error=_first_line(error),
         )
     return None
 
 
-def _told(error: psycopg.Error) -> str:
+def _first_line(error: psycopg.Error) -> str:
     """Return the first line of the server's or the driver's message, without its details."""
     text = error.diag.message_primary or str(error)
     return (text.strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,8 +1,7 @@
-"""Numbers that stand for names in every row, for good: of organizations, and of spaces of vectors.
+"""The permanent numbers of organizations and vector spaces, which rows have in place of their names.
 
-They are drawn from a row of `numbers`, which one transaction at a time can do, whichever node of a cluster
-it reaches. What is written to a table that is on every node is a value that was settled before: an
-expression could come to something else on each.
+They are drawn from a row of `numbers`, which only one transaction at a time can lock, on any node of a
+cluster. Tables that are on every node get values, not expressions, which each node could evaluate differently.
 """
 
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ def register(connection: Connection, organization: str) -> None:
                 )
                 connection.execute("INSERT INTO feeds VALUES (%s, 0)", (number,))
         except errors.UniqueViolation:
-            # Somebody else was first, and is done by now.
+            # Another process was first, and has committed by now.
             continue
 
 
@@ -46,5 +45,6 @@ def register_space(connection: Connection, space: Sequence[object]) -> None:
 
 
 def _drawn(connection: Connection, what: str) -> int:
+    """Draw the next number of `organizations` or `spaces`."""
     ((number,),) = connection.execute(_DRAW, (what,)).fetchall()
     return int(number)

@@ -1,4 +1,4 @@
-"""The server's remains of removed rows: tables written anew, and everything in them read."""
+"""The remains of removed rows on the server: rewrite the tables, and read all that is in them."""
 
 import re
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER 
 
 
 def rewrite_tables(connection: Raw) -> Iterator[str]:
-    """Have the server write each table and its indices anew; yield a sentence for each that is not free of removed rows.
+    """Have the server rewrite each table and its indices; yield a sentence for each that still has removed rows.
 
-    Each table is locked meanwhile. Raises LockNotAvailable if somebody uses one for too long.
+    Each table is locked meanwhile. Raises LockNotAvailable if one is in use for too long.
     """
     before = _tables(connection)
     kept = {name: _vacuum(connection, name) for name in before}
@@ -38,7 +38,7 @@ def rewrite_tables(connection: Raw) -> Iterator[str]:
 
 
 def contents(connection: Raw) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Yield each table with all columns of all its rows, as the server sends them: texts as UTF-8, bytes as they are."""
+    """Yield each table with blocks of its content, as the server sends it: texts as UTF-8, bytes unchanged."""
     for name in _tables(connection):
         yield name, _copied(connection, name)
 
@@ -51,30 +51,30 @@ def _copied(connection: Raw, name: str) -> Iterator[bytes]:
 
 
 def _tables(connection: Raw) -> dict[str, int]:
-    """Return the tables, each with the number of the file that the server has it in."""
+    """Return the tables, each with the number of its file on the server."""
     return {str(name): int(file or 0) for name, file in connection.execute(_TABLES)}
 
 
 def _vacuum(connection: Raw, name: str) -> int:
-    """Write a table anew; return how many removed rows are in it all the same."""
-    with _listening(connection) as said:
+    """Rewrite a table; return the number of removed rows that are still in it."""
+    with _notices(connection) as details:
         connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(sql.Identifier(name)))
-    # The server says it in its own language, with the number first.
-    numbers = (re.match(r"\d+", each) for each in said)
+    # The details are in the server's language; each begins with the number.
+    numbers = (re.match(r"\d+", each) for each in details)
     return sum(int(number[0]) for number in numbers if number is not None)
 
 
 @contextmanager
-def _listening(connection: AnyConnection) -> Iterator[list[str]]:
-    """Yield a list to which the details of the server's remarks are added."""
-    said: list[str] = []
+def _notices(connection: AnyConnection) -> Iterator[list[str]]:
+    """Yield a list to which the details of the server's notices are added."""
+    details: list[str] = []
 
-    def note(remark: Diagnostic) -> None:
-        if remark.message_detail:
-            said.append(remark.message_detail)
+    def note(notice: Diagnostic) -> None:
+        if notice.message_detail:
+            details.append(notice.message_detail)
 
     connection.add_notice_handler(note)
     try:
-        yield said
+        yield details
     finally:
         connection.remove_notice_handler(note)

@@ -1,6 +1,6 @@
-"""The form of the tables: the first in `schema.sql`, and the steps that lead from each to the next.
+"""The format of the tables: `schema.sql` makes the first, each further script leads to the next.
 
-A cluster takes the steps too; `docs/decisions/0035-cluster.md` says what one may not do.
+A cluster runs the scripts too; `docs/decisions/0035-cluster.md` says what a script may not do.
 """
 
 import re
@@ -15,19 +15,19 @@ from minutebook.record.errors import StoreError, StoreTooNew
 from minutebook.store.sql import side_tables
 
 LEAST_SERVER = 160000
-"""The earliest version of PostgreSQL that the engine is tested with, as the server numbers it."""
+"""The earliest version of PostgreSQL with which the engine is tested, in the server's numbering."""
 
 SCRIPTS: tuple[str, ...] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
-"""Script n leads from format n to format n + 1, the first to a new database; a released one never changes."""
+"""Script n leads from format n to format n + 1; the first makes a new database. A released script never changes."""
 
 FORMAT = len(SCRIPTS)
 
 
 def prepare(connection: Connection, place: str) -> None:
-    """Bring the tables to the present form, unless they have it; others wait meanwhile.
+    """Bring the tables to the present format, unless they have it; other processes wait meanwhile.
 
-    Raises StoreTooNew if a later version wrote them, StoreError if a version before the first release did,
-    the server is too old, the database's texts are not UTF-8 or another program's tables stand there.
+    Raises StoreTooNew if a later version wrote them. Raises StoreError if a version before the first release did,
+    if the server is too old, if the database's encoding is not UTF-8, or if it holds another program's tables.
     """
     if connection.info.server_version < LEAST_SERVER:
         raise StoreError(
@@ -42,7 +42,7 @@ def prepare(connection: Connection, place: str) -> None:
         raise StoreError(reason, place=place, encoding=encoding)
     if _is_current(connection, place):
         return
-    # Of several that find an empty database one makes the table; then all wait at its row.
+    # Of several processes that find an empty database, one makes the table; then all wait for its row.
     with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateObject):
         connection.execute(
             "CREATE TABLE IF NOT EXISTS format (one boolean PRIMARY KEY, number integer NOT NULL)"
@@ -55,24 +55,21 @@ def prepare(connection: Connection, place: str) -> None:
             for script in SCRIPTS[_format(connection, place) :]:
                 for statement in _statements(script):
                     connection.execute(statement.encode())
-            for statement in side_tables.missing(PostgresConnection(connection), place):
+            for statement in side_tables.missing_statements(PostgresConnection(connection), place):
                 connection.execute(statement.encode())
             distribution.place_new(connection, place)
         connection.execute("UPDATE format SET number = %s", (FORMAT,))
 
 
 def _statements(script: str) -> list[str]:
-    """Return the statements of a script one by one, as a cluster must be given them.
-
-    Each `text` becomes one that sorts by code point.
-    """
+    """Return the statements of a script one by one, as a cluster needs them; each type `text` sorts by code point."""
     without_comments = re.sub(r"--.*", "", script)
     sorted_plainly = re.sub(r" text\b", ' text COLLATE "C"', without_comments)
     return [each for each in sorted_plainly.split(";") if each.strip()]
 
 
 def _is_current(connection: Connection, place: str) -> bool:
-    """Tell whether the tables have the present form. Raises StoreTooNew or StoreError."""
+    """Tell whether the tables have the present format. Raises StoreTooNew or StoreError."""
     found = connection.execute(
         "SELECT count(*) FILTER (WHERE relname = 'format'), count(*) FROM pg_class"
         " WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
@@ -91,11 +88,13 @@ def _is_current(connection: Connection, place: str) -> bool:
             number=number,
             format=FORMAT,
         )
-    return number == FORMAT and not side_tables.missing(PostgresConnection(connection), place)
+    return number == FORMAT and not side_tables.missing_statements(
+        PostgresConnection(connection), place
+    )
 
 
 def _format(connection: Connection, place: str) -> int:
-    """Return the format of the tables, 0 if there are none yet. Raises StoreError if it is none of a release."""
+    """Return the format of the tables, 0 if there are none yet. Raises StoreError if no release has that format."""
     found = connection.execute("SELECT to_jsonb(f) ->> 'number' FROM format AS f").fetchone()
     if found is None:
         return 0

@@ -1,4 +1,4 @@
-"""The shared SQL on PostgreSQL: parameters, and the words and writes that differ."""
+"""The shared SQL on PostgreSQL: parameters, and the expressions and writes that differ."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -13,7 +13,7 @@ from minutebook.record.filters import folded
 from minutebook.record.records import CLASSES, Kind, Record, TextRecord
 from minutebook.store.sql import change_feed
 from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
-from minutebook.store.sql.embeddings import kept_of
+from minutebook.store.sql.embeddings import encoded
 from minutebook.store.sql.entity_names import SHORT
 from minutebook.store.sql.rows import check_key
 from minutebook.store.sql.tables import Table, table_of
@@ -23,17 +23,17 @@ from minutebook.text.words import ANALYSIS
 Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 _FETCHED = 500
-"""Rows that a cursor on the server gives at once."""
+"""Rows that a server-side cursor sends at once."""
 
-_REPLANNED = 512
-"""Changes of a transaction after which its statements are planned anew, and again each time they have doubled: a plan that was
-made while a table was empty may read all of it."""
+_REPLAN_AFTER = 512
+"""Changes of a transaction after which its statements are planned anew, and again each time that number has doubled:
+a plan made while a table was empty may read all of it."""
 
 _EMBEDDING = ("space", "vectors", "states", "token_states")
 
 
 class PostgresConnection(Connection):
-    """A connection to a server, with adapters that keep and read every text."""
+    """A connection to a server."""
 
     # A text sorts by code point.
     types: ClassVar[Mapping[str, str]] = {
@@ -49,7 +49,7 @@ class PostgresConnection(Connection):
     states = ("r.token_states", "")
     states_of = ("r.space", "r.states")
     states_bytes = ("octet_length(token_states)", "{0}")
-    everyones = (
+    records_by_space = (
         "{0} AS r JOIN organizations AS o ON o.number = r.organization",
         "r.organization",
         "r.space DESC, r.states DESC, r.organization DESC, r.id DESC",
@@ -59,15 +59,15 @@ class PostgresConnection(Connection):
         "{0} {1} say that they have vectors, or token states, and have none, or the other way round": (
             "SELECT count(*) FROM {0} AS r WHERE ((r.space IS NULL) <> (r.vectors IS NULL)"
             " OR (r.states IS NULL) <> (r.token_states IS NULL))"
-        ),
+        )
     }
 
     __slots__ = ("changes", "latest", "raw")
 
     def __init__(self, raw: Raw, latest: dict[int, int] | None = None) -> None:
-        """Take over a connection; `latest` are the sequences, by organization, whose rows its transaction has locked.
+        """Take over a connection; `latest` has the sequences of the organizations that its transaction has locked.
 
-        Those that it draws are counted there and kept at its end: a row changed for each record is slower each time.
+        Sequences that it draws are counted there and written once at the end: updating a row for each record is slow.
         """
         self.raw, self.latest, self.changes = raw, latest or {}, 0
 
@@ -75,15 +75,15 @@ class PostgresConnection(Connection):
         """Return the sequence of the latest change, 0 when there is none."""
         return self.latest.get(number or 0) or super().sequence(number)
 
-    def drawn(self, number: int, count: int = 1) -> int:
+    def draw_sequences(self, number: int, count: int = 1) -> int:
         """Draw the sequences of changes that follow one another; return the first."""
-        # The first of all is kept at once: by it an organization is seen.
+        # The very first sequence of an organization is written at once: it makes the organization visible.
         last = self.latest.get(number)
-        first = last + 1 if last else super().drawn(number, count)
+        first = last + 1 if last else super().draw_sequences(number, count)
         if last is not None:
             self.latest[number] = first + count - 1
-        before, self.changes = self.changes // _REPLANNED, self.changes + count
-        if (self.changes // _REPLANNED).bit_length() > before.bit_length():
+        before, self.changes = self.changes // _REPLAN_AFTER, self.changes + count
+        if (self.changes // _REPLAN_AFTER).bit_length() > before.bit_length():
             self.raw.execute("DISCARD PLANS")
         return first
 
@@ -91,65 +91,65 @@ class PostgresConnection(Connection):
         self, statement: str, values: Sequence[Any] = (), *, binary: bool = False
     ) -> list[Row]:
         """Run a statement and return its rows."""
-        cursor = self.raw.execute(_with_marks(statement), values or None, binary=binary)
-        # A cursor's description makes an object for each column of each answer.
+        cursor = self.raw.execute(_with_placeholders(statement), values or None, binary=binary)
+        # Not by `cursor.description`, which makes an object for each column.
         return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """Run a statement and yield its rows, holding few of them; the connection is inside a transaction."""
+        """Run a statement and yield its rows, with few in memory if the connection is inside a transaction."""
         if self.raw.info.transaction_status == TransactionStatus.IDLE:
             yield from self.rows(statement, values)
             return
         with self.raw.cursor(name="stream") as cursor:
             cursor.itersize = _FETCHED
-            cursor.execute(_with_marks(statement), values or None)
+            cursor.execute(_with_placeholders(statement), values or None)
             yield from cursor
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each of some rows of values, in one stream."""
         with self.raw.cursor() as cursor:
-            cursor.executemany(_with_marks(statement), list(rows))
+            cursor.executemany(_with_placeholders(statement), list(rows))
 
     def among(self, column: str, values: Collection[Any]) -> Condition:
-        """Write that a column has one of some values."""
+        """Return the condition that a column has one of some values."""
         return f"{column} = ANY(?)", (list(values),)
 
     def equals(self, name: str, value: Any) -> Condition:
-        """Write that a column of a record has a value; of a long text an index has the beginning."""
+        """Return the condition that a column has a value; the index of a column in CUT has only the first characters."""
         if name in CUT:
             short = f"left(r.{name}, {SHORT}) = left(?::text, {SHORT})"
             return f"{short} AND r.{name} = ?", (value, value)
         return super().equals(name, value)
 
     def has_object(self, name: str, value: Mapping[str, Any]) -> Condition:
-        """Write that a column holds a JSON object, whatever the order of its keys."""
+        """Return the condition that a column holds a JSON object, in any order of its keys."""
         return f"r.{name}_digest = ?", (object_digest(value),)
 
     def starts(self, name: str, start: str) -> Condition:
-        """Write that a text begins so, A to Z like a to z."""
+        """Return the condition that a text begins with `start`, ignoring the case of A to Z."""
         start_folded = 'lower(?::text COLLATE "C")'
         return f"lower(substr(r.{name}, 1, length(?::text))) = {start_folded}", (start, start)
 
     def has_client(self, client: str) -> Condition:
-        """Write that a program wrote a record."""
+        """Return the condition that a program wrote a record."""
         return "r.client = ?", (folded(client),)
 
     def listed(self, texts: Sequence[str]) -> Condition:
-        """Write a query that gives some texts as rows of one column, `id`."""
+        """Return a query for texts as rows with one column, `id`."""
         return 'SELECT id COLLATE "C" AS id FROM unnest(?::text[]) AS given (id)', (list(texts),)
 
     def first_of(self, selects: Sequence[str], order: str, limit: int, offset: int = 0) -> str:
-        """Write a query for the first rows of several selections together.
+        """Return a query for the first rows of several selections together.
 
-        Each selection is cut to the limit itself, by the index of its table: PostgreSQL prefers to sort all that
-        follows, and who reads page by page would sort all that is left for each page.
+        Each selection is limited by itself, so that it uses the index of its table: else PostgreSQL would sort all
+        remaining rows for each page.
         """
         ordered = f" ORDER BY {order}"
         parts = (f"({each}{ordered} LIMIT {limit + offset})" for each in selects)
         return f"{' UNION ALL '.join(parts)}{ordered} LIMIT {limit} OFFSET {offset}"
 
     def edges_at(self, columns: str, number: int | None, nodes: Sequence[str]) -> Condition:
-        """Write a query for some columns of the edges that touch any of the nodes."""
+        """Return a query for some columns of the edges that touch any of the nodes."""
         return (
             f"SELECT {columns} FROM edges AS r WHERE r.organization = ?"  # noqa: S608
             " AND (r.source = ANY(?) OR r.target = ANY(?))",
@@ -157,29 +157,29 @@ class PostgresConnection(Connection):
         )
 
     def put(self, number: int, record: Record) -> None:
-        """Write a record in place of any with its key."""
+        """Insert a record, or replace the one with its key."""
         self.raw.execute(
             _insertion(record.kind),
-            (number, record.kind, record.id, number, self.drawn(number), *_values(record)),
+            (number, record.kind, record.id, number, self.draw_sequences(number), *_values(record)),
         )
 
     def put_carried(
         self, number: int, carried: Sequence[Carried], spaces: Mapping[VectorSpace, int]
     ) -> None:
-        """Write records of another store in one stream, with these vectors and states and no others."""
+        """Insert or replace records of another store in one stream, with their vectors and token states."""
         by_kind: dict[Kind, list[tuple[Any, ...]]] = {}
-        first = self.drawn(number, len(carried))
+        first = self.draw_sequences(number, len(carried))
         for sequence, each in enumerate(carried, first):
             check_key(each.record)
             values = (number, sequence, *_values(each.record))
             if isinstance(each.record, TextRecord):
-                values += kept_of(each.embedding, spaces) if each.embedding else (None,) * 4
+                values += encoded(each.embedding, spaces) if each.embedding else (None,) * 4
             by_kind.setdefault(each.record.kind, []).append(values)
         for kind, rows in by_kind.items():
             ids = [each.record.id for each in carried if each.record.kind is kind]
             change_feed.forget_deletions(self, number, kind, ids)
             with self.raw.cursor() as cursor:
-                cursor.executemany(_whole_insertion(kind), rows)
+                cursor.executemany(_carried_insertion(kind), rows)
 
     def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
         """Write vectors and token states in the row of their record."""
@@ -187,7 +187,7 @@ class PostgresConnection(Connection):
         changed = self.raw.execute(
             f"UPDATE {name} SET space = %s, vectors = %s, states = %s, token_states = %s, sequence = %s"  # noqa: S608
             " WHERE organization = %s AND id = %s",
-            (*kept, self.drawn(number), number, id),
+            (*kept, self.draw_sequences(number), number, id),
         )
         return bool(changed.rowcount)
 
@@ -212,7 +212,7 @@ class PostgresConnection(Connection):
         return [id for (id,) in removed]
 
     def put_names(self, number: int, entity: str, names: Sequence[tuple[str, str]]) -> None:
-        """List an entity under these names and no others."""
+        """Replace the names under which an entity is listed."""
         self.run(
             "WITH further AS (DELETE FROM names WHERE organization = ? AND entity = ? AND place > ?)"
             " INSERT INTO names (organization, entity, place, first, words)"
@@ -227,24 +227,24 @@ class PostgresConnection(Connection):
         )
 
     def put_space(self, space: tuple[str, str, int]) -> None:
-        """Write a vector space (name, digest, dimensions) with a number of its own, unless it is there."""
+        """Register a vector space (name, digest, dimensions) with a number, unless it has one."""
         numbers.register_space(self.raw, space)
 
 
 @lru_cache(maxsize=1024)
-def _with_marks(statement: str) -> bytes:
+def _with_placeholders(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()
 
 
 def _values(record: Record) -> list[Any]:
-    """Return the columns that are made of a record."""
+    """Return the values of a record's columns, derived ones included."""
     table = table_of(type(record))
     return [*table.values(record), *(make(record) for make in derived(table).values())]
 
 
 @cache
 def _insertion(kind: Kind) -> str:
-    """Write the statement that stores a record, gives it the next sequence and removes its mark of deletion."""
+    """Return the statement that stores a record with its sequence, and removes its mark of deletion."""
     table = table_of(CLASSES[kind])
     columns, further = _columns(table), list[str]()
     if table.has_text:
@@ -257,8 +257,8 @@ def _insertion(kind: Kind) -> str:
 
 
 @cache
-def _whole_insertion(kind: Kind) -> str:
-    """Write the statement that stores a record under a drawn sequence, with the rows beside its text."""
+def _carried_insertion(kind: Kind) -> str:
+    """Return the statement that stores a record with its sequence and its embedding."""
     table = table_of(CLASSES[kind])
     beside = _EMBEDDING if table.has_text else ()
     return _upsert(table, "VALUES (%s, %s, {})", [*_columns(table), *beside], [])
@@ -269,9 +269,9 @@ def _columns(table: Table) -> list[str]:
 
 
 def _upsert(table: Table, source: str, columns: Sequence[str], further: Sequence[str]) -> str:
-    """Write the insertion of columns, or their assignment, with further ones, if the record is there.
+    """Return the statement that inserts columns, or updates them, with `further` assignments, if the record is there.
 
-    `source` has a place for the columns' values, after organization and sequence.
+    `source` has `{}` for the columns' values, after organization and sequence.
     """
     key = ("organization", "kind", "id") if "kind" in table.stored else ("organization", "id")
     assigned = [f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in columns if name not in key]

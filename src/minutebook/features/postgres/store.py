@@ -35,12 +35,11 @@ def opened(settings: Settings, url: str, *, receives: bool = False) -> "Postgres
 class PostgresStore(SqlStore):
     """A `Store` in the database that a URL names, with indices in a folder of this machine.
 
-    The folder may be deleted at any time. `durability="full"` waits until a write is on the server's
-    disk; `"normal"` may lose the last moments when the server fails. Who writes, or needs a
-    connection, waits `writer_wait` seconds; `pool` connections write at once, as many read, and as many
-    read what takes long.
-    Only one that `receives` can be opened while records are being moved into it. Raises InvalidInput if
-    the URL is none, StoreTooNew if a later version made the tables, else StoreError.
+    The folder may be deleted at any time. With `durability="full"` a write waits until it is on the server's
+    disk; with `"normal"` the last writes may be lost if the server fails. A writer, or a thread that needs a
+    connection, waits `writer_wait` seconds at most. Each of the three pools has `pool` connections.
+    While records are being moved into the store it can be opened only with `receives`. Raises InvalidInput for an
+    invalid URL, StoreTooNew if a later version made the tables, else StoreError.
     """
 
     database: PostgresConnections
@@ -83,7 +82,7 @@ class PostgresStore(SqlStore):
         return self._some(of, where, holding_all(self.upkeep.indices.words(number, of), phrase))
 
     def _some(self, of: type[T], where: Filter, ids: Collection[str]) -> Iterator[T]:
-        """Yield those of some records that are selected."""
+        """Yield the records of some ids that a filter selects, in batches of _BATCH."""
         chosen = sorted(ids if where.ids is None else where.ids.intersection(ids))
         for start in range(0, len(chosen), _BATCH):
             batch = frozenset(chosen[start : start + _BATCH])

@@ -16,12 +16,12 @@ CUT = frozenset({"name", "session", "subject", "target_key"})
 
 
 def quoted(name: str) -> str:
-    """Return a column's name for where the name alone may be a word of SQL's."""
+    """Return a column's name in quotation marks, since it may be a keyword of SQL."""
     return f'"{name}"'
 
 
 def derived(table: Table) -> Mapping[str, Callable[[Any], Any]]:
-    """Return the columns derived from a record, to be compared in SQL, each with the function that makes it."""
+    """Return the columns of a table that are derived from a record, each with the function that computes it."""
     makers: dict[str, Callable[[Any], Any]] = {}
     if table.has_text:
         makers["text_digest"] = _text_digest
@@ -35,7 +35,7 @@ def derived(table: Table) -> Mapping[str, Callable[[Any], Any]]:
 
 
 def object_digest(value: object) -> bytes:
-    """Return 16 bytes that two JSON objects share if they differ in the order of keys at most."""
+    """Return a digest of 16 bytes of a JSON object, which does not depend on the order of keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
@@ -51,6 +51,6 @@ def _text_digest(record: TextRecord) -> bytes:
 
 
 def _client(record: Any) -> str | None:
-    """Return the program that wrote a record first, A to Z as a to z; None if it is not known."""
+    """Return the program that first wrote a record, in lower case; None if it is not known."""
     client: str = record.origin.client if record.origin is not None else ""
     return folded(client) or None

@@ -1,4 +1,4 @@
-"""The terms that stand beside each text, so that a server without indices need not analyse it."""
+"""The terms of each text, kept beside it, so that a server without indices need not analyse it."""
 
 import threading
 
@@ -9,7 +9,7 @@ from minutebook.store.sql.tables import table_of
 from minutebook.text.words import ANALYSIS
 
 _BATCH = 200
-"""Texts that are analysed before anything else gets its turn: some 60 ms."""
+"""Texts that are analysed at a time, in some 60 ms."""
 
 _TABLES = [(of, table_of(of)) for of in TEXT_CLASSES.values()]
 
@@ -17,7 +17,7 @@ _TABLES = [(of, table_of(of)) for of in TEXT_CLASSES.values()]
 class TextAnalysis:
     """Brings the terms of all texts to the present version of the analysis, a batch at a time.
 
-    Several servers may do so at once: each text gives all of them the same terms.
+    Several servers may do so at once: all compute the same terms.
     """
 
     def __init__(self, connections: PostgresConnections) -> None:
@@ -27,7 +27,7 @@ class TextAnalysis:
         self._last = (0, "")
 
     def is_current(self) -> bool:
-        """Tell whether all terms are of the present version; a store without records becomes so."""
+        """Tell whether all terms are of the present version; an empty store is marked so."""
         with self._connections.committed() as connection:
             found = connection.raw.execute("SELECT texts FROM identity").fetchone()
             if found is not None and found[0] == ANALYSIS:
@@ -52,13 +52,13 @@ class TextAnalysis:
         return int(found[0]) if found else 0
 
     def advance(self) -> bool:
-        """Analyse a batch of texts; tell whether there may be more."""
+        """Analyse a batch of texts; return whether there may be more."""
         with self._turn:
             return not self.is_current() and self._advance()
 
     def renew(self) -> None:
-        """Analyse every text anew, whatever stands beside it."""
-        with self._connections.registering() as connection:
+        """Analyse every text anew, also those with current terms."""
+        with self._connections.writing_shared() as connection:
             connection.raw.execute("UPDATE identity SET texts = 0")
             for _, table in _TABLES:
                 connection.raw.execute(f"UPDATE {table.name} SET analysis = NULL".encode())  # noqa: S608
@@ -68,6 +68,7 @@ class TextAnalysis:
             pass
 
     def _advance(self) -> bool:
+        """Analyse the next batch of the current table, or go to the next table; return False at the end."""
         of, table = _TABLES[self._place]
         with self._connections.committed() as connection:
             rows = connection.raw.execute(
@@ -77,7 +78,7 @@ class TextAnalysis:
                 (*self._last, _BATCH),
             ).fetchall()
             with connection.raw.cursor() as cursor:
-                # A text that changed meanwhile has its terms already, and is no change of its record.
+                # By digest: a text that changed meanwhile has its terms already. The record does not count as changed.
                 cursor.executemany(
                     f"UPDATE {table.name} SET terms = %s, analysis = {ANALYSIS}"  # noqa: S608
                     " WHERE organization = %s AND id = %s AND text_digest = %s",

@@ -1,8 +1,8 @@
-r"""Text as PostgreSQL can keep it: reversibly without NUL and lone surrogates, in the same order.
+r"""The encoding of texts for PostgreSQL, which keeps neither NUL nor lone surrogates; it is reversible.
 
 NUL becomes `\1\1` and `\1` becomes `\1\2`. A lone surrogate becomes U+D7FF, which no script uses, and
-a character that says which; U+D7FF itself becomes U+D7FF `\2`. So texts that are kept sort by code
-point as the texts themselves do, and one text begins with another if and only if it does as kept.
+a character for the surrogate; U+D7FF itself becomes U+D7FF `\2`. Encoded texts sort by code point as
+the texts do, and an encoded text begins with another if and only if the texts do.
 """
 
 import re
@@ -20,12 +20,12 @@ _KEPT = re.compile("\1([\1\2])|\ud7ff(.)", re.DOTALL)
 
 
 def kept_text(text: str) -> str:
-    """Return a text as it is kept."""
+    """Return the encoding of a text."""
     return _UNKEPT.sub(_escaped, text) if _UNKEPT.search(text) else text
 
 
 def read_text(kept: str) -> str:
-    """Return the text that `kept_text` made something of."""
+    """Return the text of an encoding by `kept_text`."""
     if "\1" in kept or _BEFORE_SURROGATES in kept:
         return _KEPT.sub(_unescaped, kept)
     return kept

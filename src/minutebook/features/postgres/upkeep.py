@@ -1,4 +1,4 @@
-"""The care of a server's tables as far as it is ours, and of the indices of this machine."""
+"""The upkeep of a server's tables, as far as it is ours, and of this machine's indices."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,20 +34,20 @@ class PostgresUpkeep(Upkeep):
         self.indices = Indices(folder, self._connections, self.spaces, want)
 
     def _list_names(self) -> None:
-        """List every entity anew, organization by organization, if another analysis made the words."""
+        """Write the words of all entities' names anew if they are of another version of the analysis."""
         with self._connections.committed() as connection:
             if connection.row("SELECT analysis FROM identity") == (ANALYSIS,):
                 return
             names = change_feed.organizations(connection)
         for organization in names:
             with self._connections.writing(organization) as (connection, number):
-                entity_names.keep_all(connection, number)
-        # If this does not happen, the next who opens the store begins again.
-        with self._connections.registering() as connection:
+                entity_names.list_all_names(connection, number)
+        # If the process ends before this, the next one that opens the store does it again.
+        with self._connections.writing_shared() as connection:
             connection.run("UPDATE identity SET analysis = ?", (ANALYSIS,))
 
     def rebuild(self) -> None:
-        """Make the terms of texts and this machine's indices anew; damaged vectors and token states are removed, to be made anew."""
+        """Rebuild the terms of texts and this machine's indices; remove damaged vectors and token states, to be computed again."""
         with self._connections.committed() as connection:
             forget_damaged(connection)
         self._analysis.renew()
@@ -74,7 +74,7 @@ class PostgresUpkeep(Upkeep):
     def _not_ours(self) -> list[str]:
         return [
             "the server's log (WAL), its replicas, base backups and dumps keep what they held: let those "
-            "of before now run out, or remove them; nothing here can prove that they did",
+            "of before now run out, or remove them; nothing here can prove that they did"
         ]
 
     def to_analyse(self) -> int:

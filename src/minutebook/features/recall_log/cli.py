@@ -14,7 +14,7 @@ from minutebook.record.records import TextRecord
 
 @click.command(short_help="See which records each question got.")
 @click.option("--session", help="Of this session only.")
-@click.option("--memory", metavar="ID", help="What got this memory only.")
+@click.option("--memory", metavar="ID", help="Questions that got this memory only.")
 @click.option("--client", help="Through this program only, such as claude-code.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")

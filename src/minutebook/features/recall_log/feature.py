@@ -13,8 +13,8 @@ FEATURE = Feature(
     pages=WebPages(
         parts={
             "memory.below": {"recall_log/memory.html": ".seam:recalls_of"},
-            "session.links": {"recall_log/session.html": ".seam:told_in"},
-            "today.told": {"recall_log/day.html": ".seam:told_on"},
+            "session.links": {"recall_log/session.html": ".seam:questions_of_session"},
+            "today.told": {"recall_log/day.html": ".seam:questions_of_day"},
         }
     ),
     on={

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecallPage:
-    """Part of the log of questions, whether it is kept at all, and whether all that was asked could be noted."""
+    """A part of the log of questions, whether the log is off, and whether every question could be noted."""
 
     recalls: list[ShownRecall]
     is_off: bool
@@ -31,7 +31,7 @@ def recalls(
     offset: int,
 ) -> RecallPage:
     """List questions and their hits, the latest first; of a session, through a client, or with a memory."""
-    # A command that only asks for operations need not import what does them.
+    # A command that only names the operation must not import the log: that takes time.
     from minutebook.features.recall_log.recall_log import RecallLog
 
     check_range("limit", limit, 1000)

@@ -1,4 +1,4 @@
-"""The recall log: the hits of each question, written beside the answers, for readers with the right."""
+"""The recall log: the questions and their hits, written in the background."""
 
 import logging
 import threading
@@ -45,54 +45,53 @@ from minutebook.record.records import (
 log = logging.getLogger(__name__)
 
 BATCH_SECONDS = 1.0
-"""Seconds for which entries are gathered before they are written; a kill loses them."""
+"""Seconds for which entries are gathered before they are written; a killed process loses them."""
 
 MOST_PENDING = 2000
-"""Entries that wait to be written at most; beyond it the oldest are dropped."""
+"""The most entries that wait to be written; the oldest are dropped first."""
 
 WRITTEN_AT_ONCE = 20
-"""Entries that one transaction writes: whoever else writes waits for it."""
+"""Entries that are written in one transaction, for which other writers wait."""
 
 MOST_GOT = 50
-"""Records of one question that are logged: the best."""
+"""Hits of a question that are logged: the best."""
 
 LONGEST_QUESTION = 1000
 """Characters of a question that are kept."""
 
 KEPT_FOR = timedelta(days=30)
-"""How long an entry is kept."""
+"""The time for which an entry is kept."""
 
 MOST_KEPT = 100_000
-"""Entries of an organization that are kept; beyond them the oldest leave."""
+"""The most entries of an organization; the oldest are removed first."""
 
 PRUNED_EVERY = 500
-"""Entries of an organization between two looks for what is too old or too much."""
+"""New entries of an organization after which expired and surplus ones are removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """How often a record was recalled, and by which callers, since an instant; None: nothing is logged."""
+    """The recalls of a record by caller, since the instant of the first logged entry, None without entries."""
 
     since: datetime | None
     counts: list[RecallCount]
 
     @property
     def total(self) -> int:
-        """How often in all."""
+        """The number of recalls."""
         return sum(each.count for each in self.counts)
 
     @property
     def last(self) -> datetime | None:
-        """When it was recalled last."""
+        """The instant of the last recall."""
         return max((each.last for each in self.counts), default=None)
 
 
 class RecallLog:
-    """Notes the hits of questions, and reads them back.
+    """Notes the hits of questions, and reads the entries.
 
-    An answer never waits for the log: a thread writes what was gathered in a second. Viewers, and readers
-    bound to a part of an organization, read what they asked themselves. `screen`
-    masks the secrets in a question before it is written.
+    An answer never waits for the log: a thread writes the entries of BATCH_SECONDS. Viewers, and callers bound to a
+    part of an organization, read only their own questions. Secrets in questions are masked before they are written.
     """
 
     def __init__(self, app: App) -> None:
@@ -111,13 +110,13 @@ class RecallLog:
     def note(
         self, caller: Caller, act: str, question: str, got: Iterable[tuple[Record, float]]
     ) -> None:
-        """Note which records a question got through a tool, best first."""
+        """Note a question that was asked through a tool, and its hits with their scores, the best first."""
         if self.mode == "off":
             return
         found: dict[str, list[Got]] = {}
         home = default_organization(caller)
         for record, score in islice(got, MOST_GOT):
-            # Everybody reads the system's organization: what was asked stays with the asker's.
+            # A hit of the system's organization, which everybody reads, is noted in the asker's.
             is_system = record.organization == SYSTEM_ORGANIZATION
             each = found.setdefault(home if is_system else record.organization, [])
             each.append(Got(record.kind, record.id, float(score)))
@@ -149,7 +148,7 @@ class RecallLog:
         threading.Thread(target=self._write_later, name="recalls", daemon=True).start()
 
     def flush(self) -> bool:
-        """Write the noted entries; tell whether that was possible. A failure is logged, and tried again."""
+        """Write the noted entries; return whether that succeeded. Entries that could not be written are tried again."""
         with self._turn:
             with self._lock:
                 entries = [self._screened(each) for each in self._pending]
@@ -163,11 +162,11 @@ class RecallLog:
             return is_done
 
     def is_whole(self) -> bool:
-        """Tell whether all that was asked could be noted, and more could be: else how much it was is not known."""
+        """Tell whether all questions could be written, and further ones can be: else the log is incomplete."""
         return self.flush() and (self.mode == "off" or self._rows.can_write())
 
     def close(self) -> None:
-        """Write the remaining entries, and no more."""
+        """Write the remaining entries, and stop."""
         self._stop.set()
         self.flush()
 
@@ -201,7 +200,7 @@ class RecallLog:
         return [_shown(each, records) for each in page]
 
     def uses(self, caller: Caller, record: Record) -> Uses:
-        """Count the recalls of a record that the caller may see, as far as the caller may read of them."""
+        """Return the recalls of a record that the caller may read."""
         self.flush()
         rows, homes = self._rows, self._homes(caller, record)
         queries = [self._query(caller, each, record=(record.kind, record.id)) for each in homes]
@@ -211,9 +210,9 @@ class RecallLog:
         return Uses(min(begins, default=None), counts)
 
     def times(self, caller: Caller, records: Iterable[Record]) -> dict[tuple[Kind, str], int]:
-        """Count how often records were recalled, by kind and id, as far as the caller may read of it.
+        """Return the numbers of recalls of records that the caller may read, by kind and id.
 
-        What was noted in the last second may be missing.
+        Entries that are not written yet may be missing.
         """
         ids: dict[tuple[str, Kind], set[str]] = {}
         for record in records:
@@ -230,9 +229,9 @@ class RecallLog:
         return policy.may_read_questions(caller)
 
     def clear(self, caller: Caller, organization: str) -> None:
-        """Remove an organization's entries that the caller may read, an agent its own alone.
+        """Remove an organization's entries that the caller may read, for an agent only its own.
 
-        What other processes have not yet written stays.
+        Entries that other processes have not written yet stay.
         """
         is_all = self.may_read_all(caller) and caller.role is not Role.AGENT
         asker = None if is_all else asker_of(caller)
@@ -256,14 +255,14 @@ class RecallLog:
         return replace(RecallQuery(organization=organization, asker=asker), **conditions)  # type: ignore[arg-type]
 
     def _homes(self, caller: Caller, record: Record | None = None) -> list[str]:
-        """Return the organizations with logs that a caller reads, for a record alone its own."""
+        """Return the organizations with logs that a caller may read; for a record only its own organization."""
         if record is not None and record.organization != SYSTEM_ORGANIZATION:
             return [record.organization]
         known = set(seen_by(self._store, caller).organizations)
         return sorted(known - {SYSTEM_ORGANIZATION} | {default_organization(caller)})
 
     def _records(self, caller: Caller, entries: Sequence[LoggedRecall]) -> dict[Key, Record]:
-        """Read the hits of entries, as far as the caller may see them, by the entry's organization."""
+        """Return the hits of entries that the caller may see, by the entry's organization, kind and id."""
         ids: dict[tuple[str, Kind], set[str]] = {}
         for entry in entries:
             for got in entry.got:
@@ -271,7 +270,7 @@ class RecallLog:
         return {
             (organization, kind, record.id): record
             for (organization, kind), some in ids.items()
-            # What is the organization's own comes last, and so in the place of the system's.
+            # The organization's own record comes last, and so replaces one of the system.
             for home in (SYSTEM_ORGANIZATION, organization)
             for record in _found(seen_in(self._store, home, caller), kind, some)
         }
@@ -282,17 +281,17 @@ class RecallLog:
             is_done = self.flush()
             with self._lock:
                 if not (is_done and self._pending) or self._stop.is_set():
-                    # What could not be written waits for the next question.
+                    # Entries that could not be written wait for the next question.
                     self._is_written = False
                     return
 
     def _write(self, organization: str, entries: Sequence[LoggedRecall]) -> bool:
-        """Write an organization's entries, and at the first and now and then remove the expired ones."""
+        """Write an organization's entries, and remove old ones the first time and after PRUNED_EVERY entries."""
         rows, unpruned = self._rows, self._unpruned
         try:
             for first in range(0, len(entries), WRITTEN_AT_ONCE):
                 rows.write(organization, entries[first : first + WRITTEN_AT_ONCE])
-                # Who waits to write does so now: a lock is not handed over by itself.
+                # A pause, in which a waiting writer gets the lock.
                 time.sleep(0.001)
             count = unpruned.get(organization, PRUNED_EVERY) + len(entries)
             if count > PRUNED_EVERY:
@@ -301,7 +300,7 @@ class RecallLog:
         except StoreError as error:
             log.warning("the recall log was not written: %s", error)
             with self._lock:
-                # What was noted since stays; of what it leaves no room for the oldest is dropped.
+                # Newer entries stay; of those that could not be written the oldest are dropped if there is no room.
                 room = MOST_PENDING - len(self._pending)
                 self._pending.extendleft(reversed(entries[-room:] if room else []))
             return False
@@ -310,7 +309,7 @@ class RecallLog:
 
 
 def _found(view: View, kind: Kind, ids: Collection[str]) -> Sequence[Record]:
-    """Return the records of a kind by id, a relation as its sentence."""
+    """Return the records of a kind with some ids; relations as RelationText."""
     found = view.where(ids=frozenset(ids)).find(CLASSES[kind])
     relations = [each for each in found if isinstance(each, Relation)]
     if not relations:
@@ -338,18 +337,18 @@ def _plain(text: str) -> str:
 def note_answer(
     app: App, caller: Caller, act: str, question: str, got: Sequence[tuple[Record, float]]
 ) -> None:
-    """Note which records a question got, best first."""
+    """Note a question and its hits, the best first."""
     app.get(RecallLog).note(caller, act, question, got)
 
 
 def removed(app: App, caller: Caller, organization: str) -> Reset:
-    """Remove the entries that the caller may read of an organization's log."""
+    """Remove an organization's entries that the caller may read, since its records were removed."""
     app.get(RecallLog).clear(caller, organization)
     return Reset(Counter())
 
 
 def _shown(entry: LoggedRecall, records: dict[Key, Record]) -> ShownRecall:
-    """Return an entry as a reader of these records may know it: it names no others."""
+    """Return an entry without hits that are not among `records`, which the reader may see."""
     got = [each for each in entry.got if (entry.organization, each.kind, each.id) in records]
     seen = [(records[entry.organization, each.kind, each.id], each.score) for each in got]
     return ShownRecall(replace(entry, got=tuple(got)), seen)

@@ -1,4 +1,4 @@
-"""The recall log in two tables: a row a question, and a row each record that it got."""
+"""The two tables of the recall log: a row for each question, and a row for each of its hits."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
@@ -18,7 +18,7 @@ from minutebook.store.sql.tables import instant, microseconds, value_text
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """A record that a question got, and its score as the tool gave it; relevance in [0, 1] but for code."""
+    """A hit of a question, with the score of its tool: a relevance in [0, 1], except for code."""
 
     kind: Kind
     id: str
@@ -27,11 +27,10 @@ class Got:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedRecall:
-    """One question, and its hits of one organization, best first.
+    """A question and its hits of one organization, the best first.
 
-    `asker` tells who asked, with their scopes, from all others (`asker_of`); `actor` is their name.
-    `act` is the tool, `contract` and `client` what it came through, `session` the connection's. The
-    question is None where its text is not kept.
+    `asker` is the key of the caller with its scopes (`asker_of`), `actor` the caller's name. `act` is the tool, of
+    a `contract`, called by a `client` in the `session` of a connection. `question` is None if its text is not kept.
     """
 
     id: str
@@ -49,7 +48,7 @@ class LoggedRecall:
 
 @dataclass(frozen=True, slots=True)
 class ShownRecall:
-    """An entry with those of its records that the reader may see, best first, and their scores."""
+    """An entry with the hits that the reader may see and their scores, the best first."""
 
     entry: LoggedRecall
     got: list[tuple[Record, float]]
@@ -57,7 +56,7 @@ class ShownRecall:
 
 @dataclass(frozen=True, slots=True)
 class RecallCount:
-    """How often the same name asked through the same client, and when last."""
+    """The number of questions of a name through a client, and the time of the last."""
 
     actor: str
     client: str
@@ -66,7 +65,7 @@ class RecallCount:
 
 
 def asker_of(caller: Caller) -> str:
-    """Return the key that tells a caller, with the scopes that bind it, from every other."""
+    """Return the key of a caller with the scopes that bind it."""
     repositories = "*" if caller.repositories is None else repr(sorted(caller.repositories))
     parts = (caller.principal, caller.name, caller.organization, repositories, caller.user)
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
@@ -77,14 +76,11 @@ _RECALLS = SideTable(
     "organization integer, id name, at instant, asker name, actor name, client name, contract name, act name,"
     " session name, question words?",
     key="organization, id",
-    indices={
-        "by_time": "(organization, at, id)",
-        "by_session": "(organization, session, at, id)",
-    },
+    indices={"by_time": "(organization, at, id)", "by_session": "(organization, session, at, id)"},
     is_kept_without_words=True,
 )
 
-# Of other records than memories, which are removed by thousands, the ids stay until their entries leave.
+# Rows go with removed memories only: other records are removed by thousands, and their rows go with the entry.
 _RECALLED = SideTable(
     "recalled",
     "organization integer, recall name, place integer, kind name, id name, score real",
@@ -101,15 +97,15 @@ _COLUMNS = "id, at, asker, actor, client, contract, act, session, question"
 _BATCH = 500
 
 _WAIT = 2.0
-"""Seconds for which an entry waits for those who write to the same file."""
+"""Seconds for which writing waits for other writers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
-    """Which entries of an organization's recall log are meant; None: any.
+    """Conditions on the entries of an organization's recall log; None is no condition.
 
-    `sessions` are names of connections' sessions, `client` a program (A to Z like a to z), `record`
-    the kind and id of one that was got.
+    `sessions` are names of connections' sessions, `client` is a program, in any case of letters, `record` is the
+    kind and id of a hit.
     """
 
     organization: str
@@ -121,19 +117,18 @@ class RecallQuery:
 
 
 class RecallRows:
-    """The recall log in the tables `recalls` and `recalled`; each member may be called from any thread.
+    """Reads and writes the tables of the recall log; safe to call from several threads.
 
-    It is no record: no organization's writers wait for it long, and nobody is told that it changed.
-    All texts are free of NUL and lone surrogates.
+    The rows are not records: changes of them are not in the change feed. Texts must be free of NUL and lone surrogates.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def write(self, organization: str, entries: Sequence[LoggedRecall]) -> None:
-        """Keep entries of an organization, all or none; one with a known id stays as it is.
+        """Write entries of an organization, all or none, without those whose ids exist.
 
-        Raises StoreBusy after two seconds.
+        Raises StoreBusy after _WAIT seconds.
         """
         with self._writing(organization) as (connection, number):
             for each in entries:
@@ -157,11 +152,11 @@ class RecallRows:
             )
 
     def can_write(self) -> bool:
-        """Tell whether entries could be kept now."""
+        """Tell whether entries could be written now."""
         return self._database.why_unwritable() is None
 
     def find(self, query: RecallQuery, limit: int, offset: int = 0) -> list[LoggedRecall]:
-        """Return a page of the entries that are meant, newest first, ties by id."""
+        """Return a page of the entries of a query, the newest first, then by id."""
         with self._reading(query.organization) as (connection, number):
             where, values = _condition(query, number)
             rows = connection.rows(
@@ -172,7 +167,7 @@ class RecallRows:
             return self._complete(connection, number, query.organization, rows)
 
     def counts(self, query: RecallQuery) -> list[RecallCount]:
-        """Count the entries that are meant by name and client, the most first."""
+        """Return the counts of a query's entries by name and client, the largest first."""
         with self._reading(query.organization) as (connection, number):
             where, values = _condition(query, number)
             rows = connection.rows(
@@ -186,7 +181,7 @@ class RecallRows:
         ]
 
     def times(self, query: RecallQuery, kind: Kind, ids: Collection[str]) -> dict[str, int]:
-        """Count the entries that are meant by which of these records they got; of none, no count."""
+        """Return for each record of a kind with some ids the number of a query's entries that it is a hit of, if any."""
         found: dict[str, int] = {}
         wanted = sorted(ids)
         with self._reading(query.organization) as (connection, number):
@@ -204,7 +199,7 @@ class RecallRows:
         return found
 
     def first(self, query: RecallQuery) -> datetime | None:
-        """Return the instant of the oldest entry that is meant, None if there is none."""
+        """Return the instant of the oldest entry of a query, None if there is none."""
         with self._reading(query.organization) as (connection, number):
             where, values = _condition(query, number)
             ((at,),) = connection.rows(
@@ -214,7 +209,7 @@ class RecallRows:
         return None if at is None else instant(at)
 
     def prune(self, organization: str, before: datetime, most: int) -> None:
-        """Remove an organization's entries of before an instant, and the oldest beyond so many."""
+        """Remove an organization's entries from before an instant, and the oldest beyond `most`."""
         with self._writing(organization) as (connection, number):
             self._remove(connection, number, "AND at < ?", microseconds(before))
             beyond = connection.rows(
@@ -234,7 +229,7 @@ class RecallRows:
                 self._remove(connection, number, "AND asker = ?", asker)
 
     def erase(self, organization: str, kind: Kind, id: str) -> None:
-        """Remove the entries of questions that got a record: a question says much of its hits."""
+        """Remove the entries with a record among their hits, since a question tells much about these."""
         with self._writing(organization) as (connection, number):
             got = connection.rows(
                 "SELECT DISTINCT recall FROM recalled WHERE organization = ? AND id = ? AND kind = ?",
@@ -244,7 +239,7 @@ class RecallRows:
                 self._remove(connection, number, "AND id = ?", value_text(recall))
 
     def everything(self, organization: str) -> Iterator[LoggedRecall]:
-        """Yield every entry of an organization, by id, some at a time."""
+        """Yield every entry of an organization in the order of ids, read in batches."""
         last = ""
         while True:
             with self._reading(organization) as (connection, number):
@@ -309,8 +304,8 @@ class RecallRows:
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
-        with self._database.writing_beside(_WAIT) as connection:
-            yield connection, self._database.registered(organization)
+        with self._database.writing_outside_feed(_WAIT) as connection:
+            yield connection, self._database.number_for_writing(organization)
 
     @contextmanager
     def _reading(self, organization: str) -> Iterator[tuple[Connection, int | None]]:
@@ -321,7 +316,7 @@ class RecallRows:
 
 
 def forget(store: Tended, records: Sequence[Key]) -> None:
-    """Remove the questions that got erased records."""
+    """Remove the questions with erased records among their hits."""
     rows = RecallRows(store.database)
     for organization, kind, id in records:
         rows.erase(organization, kind, id)

@@ -1,4 +1,4 @@
-"""The functions of this feature that the core calls: the questions of a day, and the part of pages about them."""
+"""The functions of this feature that the core and pages call: the questions of a day, a session and a memory."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,10 +12,10 @@ from minutebook.record.reason import Reason, counted
 from minutebook.record.records import Memory
 
 MOST = 500
-"""Entries that are counted, the latest."""
+"""The most entries that are counted: the latest."""
 
 QUOTED = 60
-"""Characters of a question, or of its first hit."""
+"""The most characters that are shown of a question or of the name of its first hit."""
 
 
 def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
@@ -28,9 +28,7 @@ def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
         )
         yield DayPart(DayTopic.TOLD, remedy=off)
         return
-    counts: list[str] = (
-        [counted("{count:,} answer", "{count:,} answers", len(found))] if found else []
-    )
+    counts = [counted("{count:,} answer", "{count:,} answers", len(found))] if found else []
     remedy = "" if found else Reason("`minutebook doctor` says whether clients are connected.")
     if not recalls.is_whole():
         counts.append(Reason("not known: answers cannot be noted at present"))
@@ -39,28 +37,31 @@ def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
 
 
 def _line(recall: ShownRecall) -> DayLine:
-    """Return a question, which may not be kept, and its hits as a line; pages have a part of their own."""
+    """Return a question, if its text is kept, and its hits as a line of text; pages show them by a template."""
     from minutebook.features.pages.frame.records import address_of, name_of
 
     entry, got = recall.entry, [record for record, _ in recall.got]
     client = entry.actor if entry.client in ("", "minutebook") else entry.client
-    asked = f"asked “{_quoted(entry.question)}”:" if entry.question else "was told"
-    first = f"“{_quoted(name_of(got[0]))}”" if got else "nothing"
+    asked = f"asked “{_shortened(entry.question)}”:" if entry.question else "was told"
+    first = f"“{_shortened(name_of(got[0]))}”" if got else "nothing"
     more = f" and {len(got) - 1:,} more" if len(got) > 1 else ""
     return DayLine(f"{client} {asked} {first}{more}", entry.at, address_of(got[0]) if got else "")
 
 
-def _quoted(text: str) -> str:
+def _shortened(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
 
 
 OF_A_DAY, OF_A_SESSION, OF_A_MEMORY = 60, 60, 10
-"""Questions that a part shows, the latest."""
+"""The most questions that a page shows: the latest."""
 
 
-def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None:
-    """Return the questions of a day by title and address of their session, else by client; None if there were none."""
+def questions_of_day(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None:
+    """Return the questions of a day, grouped by the title and address of their session or else by client.
+
+    None if there were none.
+    """
     from minutebook.features.pages.views import sessions
 
     caller = without_folder_scope(caller)
@@ -81,7 +82,7 @@ def told_on(app: App, caller: Caller, span: DaySpan) -> Mapping[str, Any] | None
     return {"sessions": groups}
 
 
-def told_in(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:
+def questions_of_session(app: App, caller: Caller, name: str) -> Mapping[str, Any] | None:
     """Return the questions of a session; None if there were none."""
     found = app.get(RecallLog).entries(
         caller, sessions=app.sessions.connections(caller, name), limit=OF_A_SESSION

@@ -1,4 +1,4 @@
-"""The part of questions and their answers that is kept."""
+"""The setting of the recall log."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -11,7 +11,7 @@ RecallLogMode = Literal["off", "records", "questions"]
 
 @dataclass(frozen=True, kw_only=True)
 class RecallLogSettings(Settings):
-    """What is kept of questions and their answers."""
+    """The part of each question and its answer that the log keeps."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("recall_log_days",)
 

@@ -34,22 +34,23 @@ def scan(
     if reason is not None and not mask:
         raise InvalidInput("--reason", "goes with --mask")
     with opened(options) as api:
-        done = api.run(mask_secrets, reason or "") if mask else api.run(scan_secrets)
-    masked, left = done.masked, done.left
-    say(done, [*_lines(masked, "masked"), *_lines(left, ""), *_end(masked, left)], as_json)
+        found = api.run(mask_secrets, reason or "") if mask else api.run(scan_secrets)
+    masked, left = found.masked, found.left
+    lines = [*_occurrence_lines(masked, "masked"), *_occurrence_lines(left, "")]
+    say(found, [*lines, *_advice(masked, left)], as_json)
     context.exit(1 if left else 0)
 
 
-def _lines(occurrences: list[Occurrence], done: str) -> Iterator[str]:
+def _occurrence_lines(occurrences: list[Occurrence], state: str) -> Iterator[str]:
     for each in occurrences:
-        sure = ", check digits right" if each.is_proven else ""
-        what = f"{each.secret} {each.shown}{sure}"
-        yield f"{each.kind} {each.id}  {each.field}: {what}{done and style(f'  {done}', fg='green')}"
-        if each.remedy and not done:
+        proof = ", check digits right" if each.is_proven else ""
+        secret = f"{each.secret} {each.shown}{proof}"
+        yield f"{each.kind} {each.id}  {each.field}: {secret}{state and style(f'  {state}', fg='green')}"
+        if each.remedy and not state:
             yield style(f"  → {each.remedy}", dim=True)
 
 
-def _end(masked: list[Occurrence], left: list[Occurrence]) -> Iterator[str]:
+def _advice(masked: list[Occurrence], left: list[Occurrence]) -> Iterator[str]:
     if masked:
         yield (
             "Revoke what was masked if others may have seen it. Earlier backups still hold the texts: "

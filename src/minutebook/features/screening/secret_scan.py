@@ -54,7 +54,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """The replaced occurrences and the remaining ones, each with its reason as its remedy."""
+    """The masked occurrences, and the remaining ones with the reason as their remedy."""
 
     masked: list[Occurrence]
     left: list[Occurrence]
@@ -63,7 +63,7 @@ class Masked:
 SCANNED: tuple[type[Record], ...] = (
     *(Memory, Entity, Relation, Link, Decision, Proposal, Turn, Summary, CodeChunk, ProjectCommit),
 )
-"""What is looked at, besides the versions of memories and the trail."""
+"""The records that are scanned, besides versions of memories and the trail."""
 
 REMEDIES = {
     Kind.DECISION: "a decision is in Git and stays as it is: revoke the secret and supersede the "
@@ -71,11 +71,11 @@ REMEDIES = {
     "`minutebook ledger rebuild`",
     Kind.ENTRY: "the audit trail is sealed: revoke the secret",
 }
-"""Why `mask` leaves a kind as it is, and what helps."""
+"""The kinds that `mask` cannot change, with the remedy."""
 
 
 class SecretScan:
-    """Finds the secrets that screening would find today, in records of any time."""
+    """Finds the secrets in stored records that screening of today would find."""
 
     def __init__(self, app: App) -> None:
         self._store, self._trail = app.infrastructure.records, app.trail
@@ -84,7 +84,7 @@ class SecretScan:
         self._side_words = SideWords(app.infrastructure.database)
 
     def scan(self, caller: Caller) -> Iterator[Occurrence]:
-        """Yield the secrets in the records that the caller may see; soft-deleted memories and versions too."""
+        """Yield the secrets in the records that the caller may see, also in soft-deleted memories and in versions."""
         for _, occurrences in self._records(caller):
             yield from occurrences
         for _, _, occurrences in self._copies(caller):
@@ -95,11 +95,10 @@ class SecretScan:
         return Counter(each.kind for each in self.scan(caller))
 
     def mask(self, caller: Caller) -> Masked:
-        """Replace the secrets in all that the caller may see and change; record by record.
+        """Mask the secrets in the records that the caller may see and change, also in versions of memories.
 
-        A memory's earlier versions are replaced too. Each record has an entry on the trail. In the end
-        the files of the store are written anew, without the old texts. Raises Forbidden to viewers and
-        agents, StoreBusy if somebody reads an old state of the store for too long.
+        Each record gets an entry on the trail. At the end the store's files are rewritten without the old texts.
+        Raises Forbidden for viewers and agents, StoreBusy if a process reads an old state of the store for too long.
         """
         with self._trail.audit_refusals(caller, None, MASK, Kind.MEMORY, "*"):
             policy.check_may_mask(caller)
@@ -111,7 +110,7 @@ class SecretScan:
             try:
                 self._replace(caller, record)
             except (Refused, NotFound) as error:
-                done.left.extend(replace(each, remedy=_why(error)) for each in occurrences)
+                done.left.extend(replace(each, remedy=_left_reason(error)) for each in occurrences)
             else:
                 done.masked.extend(occurrences)
         for row, hidden, occurrences in list(self._copies(caller)):
@@ -120,28 +119,28 @@ class SecretScan:
                 self._trail.log(caller, row.organization, MASK, Kind.HEAD, ["copies"])
             done.masked.extend(occurrences)
         if done.masked:
-            # The old texts stand in free pages until then.
+            # Until then free pages of the files have the old texts.
             self._store.scrub()
         self._embeddings.notify()
         return done
 
     def _records(self, caller: Caller) -> Iterator[tuple[Record, list[Occurrence]]]:
-        """Yield the records that hold secrets, a memory with those of its versions."""
+        """Yield each record with secrets, and the secrets, those in versions of a memory included."""
         for view in self._store.seen_by(caller).where(with_deleted=True):
-            for record in self._looked_through(caller, view):
+            for record in self._scanned_records(caller, view):
                 caller.call.progress(0.0, "records")
                 found = _occurrences(record)
                 if isinstance(record, Memory):
-                    found += self._of_versions(record)
+                    found += self._version_occurrences(record)
                 if found:
                     yield record, found
 
     def _copies(
         self, caller: Caller
     ) -> Iterator[tuple[SideRow, Mapping[str, str], list[Occurrence]]]:
-        """Yield the rows of features with words that hold secrets, these words masked, and the secrets.
+        """Yield each row of features' tables with secrets, its masked words by column, and the secrets.
 
-        None to a caller that sees a part of an organization.
+        Callers that see only a part of an organization get none.
         """
         if not policy.may_audit(caller):
             return
@@ -161,13 +160,13 @@ class SecretScan:
                         [_occurrence(organization, Kind.HEAD, id, s) for s in secrets],
                     )
 
-    def _looked_through(self, caller: Caller, view: View) -> Iterator[Record]:
+    def _scanned_records(self, caller: Caller, view: View) -> Iterator[Record]:
         for of in SCANNED:
             yield from view.each(of)
         if policy.may_audit(caller):
             yield from self._trail.each(caller, view.organization)
 
-    def _of_versions(self, memory: Memory) -> list[Occurrence]:
+    def _version_occurrences(self, memory: Memory) -> list[Occurrence]:
         """Return the secrets in earlier versions; the last one equals the memory."""
         return [
             replace(
@@ -182,7 +181,7 @@ class SecretScan:
         ]
 
     def _replace(self, caller: Caller, found: Record) -> None:
-        """Replace the secrets of one record in one transaction, with its entry."""
+        """Mask the secrets of a record and write its entry on the trail, in one transaction."""
         kind, id = found.kind, masked(found.id)
         with self._trail.audited(caller, found.organization, MASK, kind, id) as audit:
             record = self._store.kept(found)
@@ -206,11 +205,11 @@ class SecretScan:
             return
         after = replace(record, **hidden)
         if isinstance(after, Link):
-            # The type is a part of its id.
+            # The type is a part of a link's id.
             self._store.delete(Link, record.organization, record.id)
             after = replace(after, id=f"{after.source}.{after.target}.{after.type}")
         if isinstance(after, Memory):
-            # The last version says what the memory does now: masking begins no new one.
+            # The last version is masked as well: masking makes no new version.
             after = replace(after, updated_at=self._clock())
         self._store.put(after)
         self._mentions.note(after)
@@ -219,7 +218,7 @@ class SecretScan:
 
 
 def _occurrences(record: Record) -> list[Occurrence]:
-    # The id of a link holds its type.
+    # The id of a link has its type, which may be a secret.
     id = masked(record.id)
     found = masked_fields(record)[1]
     return [_occurrence(record.organization, record.kind, id, each) for each in found]
@@ -238,16 +237,16 @@ def _occurrence(organization: str, kind: Kind, id: str, found: FieldSecret) -> O
     )
 
 
-def _why(error: MinutebookError) -> str:
+def _left_reason(error: MinutebookError) -> str:
     return f"it was left as it is: {error}"
 
 
 def secrets(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
-    """Return how many secrets are kept."""
+    """Return the number of stored secrets for a page, None if there are none."""
     count = sum(app.get(SecretScan).counts(caller).values())
     return {"count": count} if count else None
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
-    """Say of masked records that their secrets are gone."""
-    return Undoing(Reason("the secret is gone")) if act.named.act == MASK else None
+    """Return that masking cannot be undone, for an act that masked; None for other acts."""
+    return Undoing(Reason("the secret is gone")) if act.naming_entry.act == MASK else None

@@ -21,7 +21,7 @@ class ProviderFault(StrEnum):
 
 
 class ProviderError(Exception):
-    """A sign-in at a provider failed: why, and the known details."""
+    """A sign-in at a provider failed: the kind of fault, and its details."""
 
     def __init__(self, fault: ProviderFault, detail: str) -> None:
         super().__init__(detail)
@@ -30,7 +30,7 @@ class ProviderError(Exception):
 
 
 def provider_trouble(error: ProviderError) -> Trouble:
-    """Word why a sign-in at a provider came to nothing."""
+    """Return a failed sign-in as the trouble that a page shows."""
     again = _("Sign in again.")
     match error.fault:
         case ProviderFault.DECLINED:

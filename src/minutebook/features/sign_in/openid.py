@@ -38,9 +38,9 @@ _OUR_FAULTS = frozenset({"invalid_client", "unauthorized_client", "invalid_scope
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The URLs of a provider, and its methods, by its configuration.
+    """The URLs and abilities of a provider, from its configuration.
 
-    `names_issuer`: its answers name it (`iss`). `takes_basic`: it takes a client's secret in the
+    `names_issuer` if its answers have the parameter `iss`; `takes_basic` if it accepts a client's secret in the
     Authorization header.
     """
 
@@ -53,7 +53,7 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person signed in at a provider; the ID token as proof, and for how many seconds it holds."""
+    """A person signed in at a provider: their caller, the ID token, and the seconds for which it is still valid."""
 
     caller: Caller
     lasts: float
@@ -61,15 +61,9 @@ class Person:
 
 
 class Provider:
-    """Leads people to a provider and learns their identity from it."""
+    """Sends people to a provider, and gets their identity from it; `home` is this server's public URL."""
 
-    def __init__(
-        self,
-        issuer: Issuer,
-        client: str,
-        secret: str | None,
-        home: str,
-    ) -> None:
+    def __init__(self, issuer: Issuer, client: str, secret: str | None, home: str) -> None:
         self.name = urlsplit(issuer.name).hostname or issuer.name
         self._issuer = issuer
         self._client = client
@@ -79,7 +73,7 @@ class Provider:
         self._endpoints = Published("the configuration of the OpenID provider", read)
 
     def authorization_url(self, state: str, nonce: str, challenge: str) -> str:
-        """Return where the browser asks its person to sign in. Raises ProviderError if it is not known."""
+        """Return the URL at which the person signs in. Raises ProviderError if it cannot be read."""
         parameters = {
             "response_type": "code",
             "client_id": self._client,
@@ -90,20 +84,20 @@ class Provider:
             "code_challenge": challenge,
             "code_challenge_method": "S256",
         }
-        return _with_query(self._find().authorization, parameters)
+        return _with_query(self._find_endpoints().authorization, parameters)
 
     def check_issuer(self, named: str | None) -> None:
-        """Raise ProviderError if an answer names another issuer, or none where this one names itself."""
-        if named is None and self._find().names_issuer:
+        """Raise ProviderError if an answer names another issuer, or none although this one names itself."""
+        if named is None and self._find_endpoints().names_issuer:
             raise ProviderError(ProviderFault.MIXED_UP, "the answer names no issuer")
         if named is not None and named != self._issuer.name:
             raise ProviderError(ProviderFault.MIXED_UP, f"the answer is of {named[:200]}")
 
     def redeem(self, code: str, verifier: str, nonce: str) -> Person:
-        """Return the person that a code stands for.
+        """Exchange a code for an ID token, and return its person.
 
-        Raises ProviderError if the provider gives no ID token for it, Unidentified if that does not
-        hold, KeysUnavailable if the keys cannot be read.
+        Raises ProviderError if the provider sends no ID token, Unidentified if that is not valid,
+        KeysUnavailable if the keys cannot be read.
         """
         token = self._id_token(code, verifier)
         claims = self._claims(token)
@@ -113,21 +107,21 @@ class Provider:
         return Person(caller_by(claims), max(0.0, lasts), token)
 
     def sign_out_url(self, token: str) -> str | None:
-        """Return where the browser ends the provider's own session; None if none is offered or known."""
+        """Return the URL at which the browser ends the provider's session; None if the provider has none."""
         try:
-            end_session = self._find().end_session
+            end_session = self._find_endpoints().end_session
         except ProviderError:
             return None
         if end_session is None:
             return None
-        said = {
+        parameters = {
             "client_id": self._client,
             "id_token_hint": token,
             "post_logout_redirect_uri": f"{self._home}/signin",
         }
-        return _with_query(end_session, said)
+        return _with_query(end_session, parameters)
 
-    def _find(self) -> Endpoints:
+    def _find_endpoints(self) -> Endpoints:
         try:
             return self._endpoints.get()
         except KeysUnavailable as error:
@@ -152,7 +146,7 @@ class Provider:
         """Exchange a code for an ID token."""
         if not 0 < len(code) <= _LONGEST_CODE:
             raise ProviderError(ProviderFault.CODE, "its answer holds no code")
-        endpoints = self._find()
+        endpoints = self._find_endpoints()
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -178,9 +172,9 @@ class Provider:
 
 
 def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
-    """Return the provider at which people sign in, None if none is set.
+    """Return the provider at which people sign in, None if the settings name none.
 
-    Raises InvalidInput if the settings of the sign-in are incomplete, or it would be unprotected.
+    Raises InvalidInput if settings are missing, or a URL is not https.
     """
     own, public_url = settings.of(SignInSettings), public_url_of(settings)
     if own.oidc_client is None:
@@ -198,38 +192,38 @@ def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
 def _read_endpoints(issuer: str) -> Endpoints:
     """Fetch a provider's configuration. Raises KeysUnavailable if it is not one of that issuer."""
     url = issuer.rstrip("/") + DISCOVERY
-    said = _object(fetch(url, "jwt_issuer"))
-    if said.get("issuer") != issuer:
-        # RFC 8414, 3.3: else whoever serves this address could pass for another issuer.
+    document = _object(fetch(url, "jwt_issuer"))
+    if document.get("issuer") != issuer:
+        # RFC 8414, 3.3: else the server at this address could pass for another issuer.
         remedy = "jwt_issuer must be written as the provider writes it, a slash at its end included"
         raise KeysUnavailable(
-            "{url}: it is of the issuer {issuer!r}", remedy, url=url, issuer=said.get("issuer")
+            "{url}: it is of the issuer {issuer!r}", remedy, url=url, issuer=document.get("issuer")
         )
     names = ("authorization_endpoint", "token_endpoint", "end_session_endpoint")
-    authorization, token, end_session = (said.get(name) for name in names)
+    authorization, token, end_session = (document.get(name) for name in names)
     for name, address in zip(names, (authorization, token, end_session), strict=True):
         if not _is_address(address) and (name != names[-1] or address is not None):
             remedy = "jwt_issuer must lead to a provider"
             raise KeysUnavailable("{url}: {name} is no https URL", remedy, url=url, name=name)
-    methods = said.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     return Endpoints(
         authorization=str(authorization),
         token=str(token),
         end_session=end_session,
-        names_issuer=said.get("authorization_response_iss_parameter_supported") is True,
+        names_issuer=document.get("authorization_response_iss_parameter_supported") is True,
         takes_basic=not isinstance(methods, list) or "client_secret_basic" in methods,
     )
 
 
 def _fault(status: int, answer: Mapping[str, Any]) -> ProviderError:
-    """Return the meaning of a provider's refusal of an ID token for a code."""
+    """Return the error for an answer of the token endpoint without an ID token."""
     error = str(answer.get("error", ""))[:100]
     if error == "invalid_grant":
         return ProviderError(ProviderFault.CODE, "the provider knows no such code, or no longer")
     fault = ProviderFault.SETTINGS if error in _OUR_FAULTS else ProviderFault.DOWN
-    said = f"its token endpoint answers {status} {error or 'and no ID token'}"
-    log.warning("the OpenID provider: %s", said)
-    return ProviderError(fault, said)
+    detail = f"its token endpoint answers {status} {error or 'and no ID token'}"
+    log.warning("the OpenID provider: %s", detail)
+    return ProviderError(fault, detail)
 
 
 def _object(data: bytes) -> Mapping[str, Any]:

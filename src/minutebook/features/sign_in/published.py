@@ -1,4 +1,4 @@
-"""An issuer's documents: fetched within bounds, kept for a while, used on while the issuer is down."""
+"""Documents that an issuer publishes: fetched within limits, cached, and used on while the issuer is down."""
 
 import logging
 import threading
@@ -14,13 +14,13 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FRESH = 600.0
-"""Seconds after which it is read again."""
+"""Seconds after which a document is read again."""
 
 READ_AGAIN_AFTER = 30.0
-"""Seconds between two readings, whatever is asked for."""
+"""Seconds between two readings, at least."""
 
 OUTLIVES = 86_400.0
-"""Seconds for which what was read is used while it cannot be read again."""
+"""Seconds for which a document is used while it cannot be read again."""
 
 _LONGEST_WAIT = 5.0
 _MOST_BYTES = 256 * 1024
@@ -28,9 +28,9 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Published(Generic[T]):
-    """A document of an issuer, kept for a while.
+    """A cached document of an issuer; `what` names it in the log.
 
-    `read` gives it or raises KeysUnavailable; `now` gives seconds that only grow.
+    `read` returns it or raises KeysUnavailable; `now` is a monotonic clock, in seconds.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class Published(Generic[T]):
         self._failure: KeysUnavailable | None = None
 
     def get(self, is_enough: Callable[[T], bool] | None = None) -> T:
-        """Return the document, read again if it is old, or not enough for the caller.
+        """Return the document; it is read again if it is older than FRESH, or if `is_enough` returns False for it.
 
-        Raises KeysUnavailable if it cannot be read, and none is known that is younger than a day.
+        Raises KeysUnavailable if it cannot be read, and the cached one is older than OUTLIVES.
         """
         known = self._known
         is_lacking = known is None or (is_enough is not None and not is_enough(known))
@@ -59,7 +59,7 @@ class Published(Generic[T]):
         return self._known
 
     def _refresh(self) -> None:
-        # Who asks for what nobody publishes must not keep others waiting for a slow issuer.
+        # While a document is known, only one thread waits for a slow issuer.
         if not self._lock.acquire(blocking=self._known is None):
             return
         try:
@@ -78,13 +78,13 @@ class Published(Generic[T]):
 
 
 def is_protected(url: str) -> bool:
-    """Tell whether nobody can change the content of a URL: https, or http on this machine."""
+    """Tell whether a URL is https, or http on this machine: nobody can change its content on the way."""
     parts = urlsplit(url)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
 def fetch(url: str, setting: str) -> bytes:
-    """Return the content of a URL. Raises KeysUnavailable, naming the setting that leads there, if there is none."""
+    """Return the content of a URL. Raises KeysUnavailable, which names the URL's setting, if it cannot be read."""
     status, data = exchange("GET", url, setting)
     if status != 200:
         remedy = "see that {setting} is right"
@@ -101,9 +101,9 @@ def exchange(
     form: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> tuple[int, bytes]:
-    """Ask a URL: no redirects, no more bytes and no more time than the answer of an issuer needs.
+    """Send a request, without following redirects; return status and body.
 
-    Returns the status and the body. Raises KeysUnavailable if there is no answer within the bounds.
+    Raises KeysUnavailable, which names `setting`, if there is no answer, or it is too long or too slow.
     """
     import httpx2
 

@@ -1,4 +1,4 @@
-"""Ways to a provider and back: the binding of the answer to the browser that set out, and to its request."""
+"""Round trips of a browser to the provider: each answer belongs to one browser and to its one request."""
 
 import base64
 import hashlib
@@ -16,17 +16,16 @@ LASTS = 600.0
 """Seconds that a person has to sign in at the provider."""
 
 MOST_USED = 10_000
-"""Round trips that are remembered as used; beyond it the oldest is forgotten."""
+"""Round trips that are remembered as used, at most; the oldest is forgotten first."""
 
 _LONGEST_PATH = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """One way to the provider: the values sent there, and where the browser goes in the end.
+    """One round trip to the provider; `onward` is the path to which the browser goes in the end.
 
-    `cookie` is kept by the browser; `state` and `nonce` come back from the provider, `verifier` goes
-    there from this server alone.
+    The browser keeps `cookie`; the provider sends `state` and `nonce` back; only this server sends `verifier`.
     """
 
     cookie: str = field(repr=False)
@@ -38,14 +37,14 @@ class RoundTrip:
     @property
     def challenge(self) -> str:
         """The challenge that the provider compares the verifier with (S256, RFC 7636)."""
-        return _encoded(hashlib.sha256(self.verifier.encode()).digest())
+        return _base64(hashlib.sha256(self.verifier.encode()).digest())
 
 
 class RoundTrips:
-    """Begins and ends round trips.
+    """Begins and finishes round trips.
 
-    Nothing is kept of one that was begun, so that nobody can fill the server with them: all but its
-    cookie follows from the cookie and a key of this process.
+    Nothing is stored of a round trip that has begun, so that nobody can fill the memory: its values are derived
+    from its cookie and a key of this process.
     """
 
     def __init__(
@@ -58,21 +57,21 @@ class RoundTrips:
         self._used: dict[str, None] = {}
 
     def begin(self, onward: str) -> RoundTrip:
-        """Return a new round trip, which ends at a path of this server."""
+        """Return a new round trip, after which the browser goes to the path `onward`."""
         path = onward if len(onward) <= _LONGEST_PATH else "/"
-        body = _encoded(
+        body = _base64(
             json.dumps([secrets.token_urlsafe(32), self._clock() + LASTS, path]).encode()
         )
-        return self._trip(f"{body}.{self._drawn('cookie', body)}", body, path)
+        return self._trip(f"{body}.{self._derived('cookie', body)}", body, path)
 
     def finish(self, cookie: str, state: str) -> RoundTrip:
-        """Return the round trip of a browser's cookie, once.
+        """Return the round trip of a browser's cookie, only once.
 
-        Raises ProviderError if the browser set out on none, or on another than the answer's `state`
-        is of, or too long ago, or if it came back before.
+        Raises ProviderError if the cookie is not valid, or `state` is of another round trip, or it began more than
+        LASTS seconds ago, or was finished before.
         """
         body, _, seal = cookie.partition(".")
-        if not hmac.compare_digest(seal.encode(), self._drawn("cookie", body).encode()):
+        if not hmac.compare_digest(seal.encode(), self._derived("cookie", body).encode()):
             raise ProviderError(ProviderFault.STATE, "this browser did not begin it")
         secret, ends, path = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
         trip = self._trip(cookie, body, path)
@@ -90,14 +89,14 @@ class RoundTrips:
 
     def _trip(self, cookie: str, body: str, path: str) -> RoundTrip:
         state, nonce, verifier = (
-            self._drawn(name, body) for name in ("state", "nonce", "verifier")
+            self._derived(name, body) for name in ("state", "nonce", "verifier")
         )
         return RoundTrip(cookie, state, nonce, verifier, path)
 
-    def _drawn(self, what: str, body: str) -> str:
+    def _derived(self, what: str, body: str) -> str:
         text = f"{what} {body}".encode("utf-8", "surrogatepass")
-        return _encoded(hmac.digest(self._key, text, hashlib.sha256))
+        return _base64(hmac.digest(self._key, text, hashlib.sha256))
 
 
-def _encoded(data: bytes) -> str:
+def _base64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")

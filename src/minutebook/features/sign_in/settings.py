@@ -1,4 +1,4 @@
-"""Whose signed tokens let callers in, and where people sign in."""
+"""The issuer of signed tokens for callers, and the provider at which people sign in."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SignInSettings(Settings):
-    """Whose signed tokens let callers in, and where people sign in."""
+    """The issuer of signed tokens for callers, and the provider at which people sign in."""
 
     FORMER: ClassVar[tuple[str, ...]] = ("oidc_scopes", "oidc_session")
 
@@ -42,11 +42,11 @@ class SignInSettings(Settings):
 
     @property
     def trusts_issuer(self) -> bool:
-        """Whether signed tokens let others in."""
+        """Whether signed tokens authenticate callers."""
         return self.jwt_issuer is not None
 
 
 def trust_issuer(app: "App") -> None:
-    """Take the store for shared if settings name an issuer of signed tokens for callers."""
+    """Treat the store as shared if the settings name an issuer of signed tokens."""
     if app.settings.of(SignInSettings).trusts_issuer:
         app.tokens.trust_issuer()

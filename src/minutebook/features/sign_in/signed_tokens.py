@@ -25,11 +25,11 @@ from minutebook.record.rights.grants import Grant, caller_with, check_grant
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
-"""What may have signed a token: never a secret that both sides know, never nothing."""
+"""The algorithms of signatures that are accepted: no shared secrets, and not `none`."""
 
 ROLE, ORGANIZATION = "minutebook_role", "minutebook_organization"
 REPOSITORIES, USER = "minutebook_repositories", "minutebook_user"
-"""The claims that say whom a token makes of its bearer, beside `sub`, which names them."""
+"""The claims with the grant of a token's bearer, beside `sub`, their name."""
 
 LEEWAY = 30.0
 """Seconds by which the issuer's clock may differ from ours."""
@@ -38,10 +38,9 @@ _ASYMMETRIC = frozenset({"RSA", "EC", "OKP"})
 
 
 class IssuerKeys:
-    """The public keys of an issuer, kept for a while.
+    """The cached public keys of an issuer.
 
-    `read` gives them as a JSON Web Key Set (RFC 7517) or raises KeysUnavailable; `now` gives seconds
-    that only grow.
+    `read` returns them as a JSON Web Key Set (RFC 7517) or raises KeysUnavailable; `now` is a monotonic clock.
     """
 
     def __init__(
@@ -50,10 +49,9 @@ class IssuerKeys:
         self._published = Published("the keys for signed tokens", lambda: _parsed(read()), now)
 
     def find(self, name: str | None) -> jwt.PyJWK | None:
-        """Return the key of that name (`kid`), the only key if none is named, or None.
+        """Return the key with a name (`kid`), for None the only key; None if there is none.
 
-        Fetches the keys again when they are old or that one is not known. Raises KeysUnavailable if
-        they cannot be fetched.
+        Reads the keys again if they are old or have no such key. Raises KeysUnavailable if they cannot be read.
         """
         return _pick(self._published.get(lambda known: _pick(known, name) is not None), name)
 
@@ -65,7 +63,7 @@ def _pick(known: Sequence[jwt.PyJWK], name: str | None) -> jwt.PyJWK | None:
 
 
 class Issuer:
-    """Checks signed tokens, and gives the caller that one makes."""
+    """An issuer of signed tokens for some audience: checks them, and returns their callers."""
 
     def __init__(self, name: str, audience: tuple[str, ...], keys: IssuerKeys) -> None:
         self.name = name
@@ -75,7 +73,7 @@ class Issuer:
     def caller_of(self, token: str) -> Caller:
         """Return the caller that a signed token authenticates.
 
-        Raises Unidentified if the token does not hold, KeysUnavailable if the keys cannot be read.
+        Raises Unidentified if the token is not valid, KeysUnavailable if the keys cannot be read.
         """
         return caller_by(self.own_claims_of(token))
 
@@ -84,7 +82,7 @@ class Issuer:
         with audited(tokens):
             claims = self.own_claims_of(shown)
             caller = caller_by(claims)
-        issued_by(claims).check(tokens)
+        issued_token_of_claims(claims).check(tokens)
         return caller
 
     def own_claims_of(self, token: str) -> Mapping[str, Any]:
@@ -92,9 +90,9 @@ class Issuer:
         return self.claims_of(token, self._audience)
 
     def claims_of(self, token: str, audience: tuple[str, ...], *required: str) -> Mapping[str, Any]:
-        """Return the claims of a token made for one of an audience, with these claims too.
+        """Return the claims of a token made for one of an audience; those of `required` must be among them.
 
-        Raises Unidentified if the token does not hold, KeysUnavailable if the keys cannot be read.
+        Raises Unidentified if the token is not valid, KeysUnavailable if the keys cannot be read.
         """
         try:
             key = self._keys.find(jwt.get_unverified_header(token).get("kid"))
@@ -117,7 +115,7 @@ class Issuer:
 
 
 def caller_by(claims: Mapping[str, Any]) -> Caller:
-    """Return the caller that verified claims make. Raises Unidentified if they grant nothing that is."""
+    """Return the caller of verified claims. Raises Unidentified if their grant is not valid."""
     grant = _grant(claims)
     try:
         check_grant(grant)
@@ -141,15 +139,15 @@ class IssuedToken:
 
 @contextmanager
 def audited(tokens: Tokens) -> Iterator[None]:
-    """Enter in the trail that a signed token which is checked inside let nobody in."""
+    """Audit an Unidentified error within this block, which checks a signed token."""
     try:
         yield
     except Unidentified as error:
         outcome = type(error.__cause__ or error).__name__
-        raise tokens.refused(outcome, error.reason) from error
+        raise tokens.audited_refusal(outcome, error.reason) from error
 
 
-def issued_by(claims: Mapping[str, Any]) -> IssuedToken:
+def issued_token_of_claims(claims: Mapping[str, Any]) -> IssuedToken:
     """Return the key by which the token with these verified claims can be revoked."""
     id, at = claims.get("jti"), claims.get("iat")
     return IssuedToken(
@@ -159,15 +157,15 @@ def issued_by(claims: Mapping[str, Any]) -> IssuedToken:
     )
 
 
-def issued_of_known(token: str) -> IssuedToken:
-    """Return the same of a token that was verified before, without verifying it again."""
-    return issued_by(jwt.decode(token, options={"verify_signature": False}))
+def issued_token(token: str) -> IssuedToken:
+    """Return the key by which a token can be revoked; it must have been verified before."""
+    return issued_token_of_claims(jwt.decode(token, options={"verify_signature": False}))
 
 
 def open_issuer(settings: Settings) -> Issuer | None:
-    """Return the checker of signed tokens, None if no issuer is set.
+    """Return the issuer that the settings name, None if they name none.
 
-    Raises InvalidInput if the issuer's settings are incomplete or its keys come unprotected.
+    Raises InvalidInput if its settings are incomplete, or the URL of its keys is not https.
     """
     own = settings.of(SignInSettings)
     if own.jwt_issuer is None:
@@ -186,29 +184,29 @@ def open_issuer(settings: Settings) -> Issuer | None:
 
 
 def _grant(claims: Mapping[str, Any]) -> Grant:
-    """Read the bearer's grant from the claims; missing claims grant least."""
+    """Return the grant in claims; missing claims grant the least."""
     role = claims.get(ROLE, Role.VIEWER)
     if role not in list(Role):
         raise Unidentified(
             "the claim {role} must be one of {names}", role=ROLE, names=", ".join(Role)
         )
-    named = claims.get(REPOSITORIES)
-    if isinstance(named, str):
-        named = named.split()
-    if REPOSITORIES in claims and not _are_texts(named):
+    repositories = claims.get(REPOSITORIES)
+    if isinstance(repositories, str):
+        repositories = repositories.split()
+    if REPOSITORIES in claims and not _are_texts(repositories):
         raise Unidentified("the claim {name} must be a list of names", name=REPOSITORIES)
     name = _text(claims, "sub", "")
     return Grant(
         name=name,
         role=Role(role),
         organization=_text(claims, ORGANIZATION, DEFAULT_ORGANIZATION),
-        repositories=None if named is None else tuple(named),
+        repositories=None if repositories is None else tuple(repositories),
         user=_text(claims, USER, name),
     )
 
 
-def _text(claims: Mapping[str, Any], claim: str, otherwise: str) -> str:
-    value = claims.get(claim, otherwise)
+def _text(claims: Mapping[str, Any], claim: str, default: str) -> str:
+    value = claims.get(claim, default)
     if not isinstance(value, str):
         raise Unidentified("the claim {name} must be a text", name=claim)
     return value
@@ -219,7 +217,7 @@ def _are_texts(values: object) -> bool:
 
 
 def _parsed(data: bytes) -> list[jwt.PyJWK]:
-    """Return the keys of a key set that are made for checking signatures.
+    """Return the keys of a JSON Web Key Set that check signatures of ALGORITHMS.
 
     Raises KeysUnavailable if the set cannot be read or holds none.
     """

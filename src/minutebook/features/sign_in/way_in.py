@@ -1,4 +1,4 @@
-"""Signing in to the pages at a provider: the way there and back, and the proof of the person that came."""
+"""Signing in to the pages at a provider: the browser's way there and back, and the check of its ID token."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,17 +20,17 @@ from minutebook.features.pages.frame.wording import trouble_of
 from minutebook.features.sign_in.faults import ProviderError, ProviderFault, provider_trouble
 from minutebook.features.sign_in.openid import CALLBACK, Person, Provider, open_provider
 from minutebook.features.sign_in.round_trips import LASTS, RoundTrip, RoundTrips
-from minutebook.features.sign_in.signed_tokens import Issuer, audited, issued_of_known, open_issuer
+from minutebook.features.sign_in.signed_tokens import Issuer, audited, issued_token, open_issuer
 from minutebook.record.errors import MinutebookError
 
 PROVIDER_THREADS = 8
-"""Threads that wait for the provider at which people sign in; beyond them they are told to come again."""
+"""Threads that wait for the provider; further sign-ins are refused."""
 
 T = TypeVar("T")
 
 
 class ProviderSignIn:
-    """Leads browsers to a provider, and signs in the people in its answers."""
+    """Redirects browsers to a provider, and signs in the people in its answers."""
 
     def __init__(self, browsers: BrowserAuthentication, provider: Provider) -> None:
         self._browsers, self.host = browsers, browsers.host
@@ -39,7 +39,7 @@ class ProviderSignIn:
         self._threads = anyio.CapacityLimiter(PROVIDER_THREADS)
 
     async def set_out(self, request: Request) -> Response:
-        """Lead a browser to the provider, where its person signs in."""
+        """Redirect a browser to the provider, where its person signs in."""
         trip = self._round_trips.begin(next_path(request.query_params.get("next", "")))
         try:
             url = await self.ask(
@@ -55,7 +55,7 @@ class ProviderSignIn:
     async def come_back(self, request: Request) -> Response:
         """Sign in the person in the provider's answer."""
         try:
-            response = await self._answered(request)
+            response = await self._finish(request)
         except ProviderError as error:
             response = self._browsers.failed(request, provider_trouble(error))
         except MinutebookError as error:
@@ -64,7 +64,7 @@ class ProviderSignIn:
         response.delete_cookie(name, path="/", secure=is_secure, httponly=True, samesite="lax")
         return response
 
-    async def _answered(self, request: Request) -> Response:
+    async def _finish(self, request: Request) -> Response:
         answer, cookie = request.query_params, request.cookies.get(self._cookie(request), "")
         trip, issuer = self._round_trips.finish(cookie, answer.get("state", "")), answer.get("iss")
         if (fault := answer.get("error")) is not None:
@@ -73,27 +73,24 @@ class ProviderSignIn:
             raise ProviderError(ProviderFault.DECLINED, detail.strip(": "))
         self._check_is_free()
         person = await self.host.access.ask(
-            lambda app: self._redeemed(app, trip, answer.get("code", ""), issuer), self._threads
+            lambda app: self._redeem(app, trip, answer.get("code", ""), issuer), self._threads
         )
-        # A redirect from another site brings no strict cookie: the browser goes on by itself.
+        # A redirect from another site sends no strict cookie, so the page itself leads on.
         facts = {"path": trip.onward, "heading": _("You are signed in")}
         arrived, proof = Page("again.html", facts), IdToken(self, person.id_token)
         return self._browsers.signed_in(request, person.caller, arrived, person.lasts, proof)
 
-    def _redeemed(self, app: App, trip: RoundTrip, code: str, issuer: str | None) -> Person:
+    def _redeem(self, app: App, trip: RoundTrip, code: str, issuer: str | None) -> Person:
         self._provider.check_issuer(issuer)
         with audited(app.tokens):
             person = self._provider.redeem(code, trip.verifier, trip.nonce)
-        issued_of_known(person.id_token).check(app.tokens)
+        issued_token(person.id_token).check(app.tokens)
         return person
 
-    async def ask(self, ask: Callable[[Provider], T]) -> T:
-        """Ask the provider something, in a thread.
-
-        Raises ProviderError if it does not answer, or others wait for it in every thread there is.
-        """
+    async def ask(self, task: Callable[[Provider], T]) -> T:
+        """Run a task on the provider in a thread. Raises ProviderError if it does not answer, or all threads are busy."""
         self._check_is_free()
-        return await anyio.to_thread.run_sync(ask, self._provider, limiter=self._threads)
+        return await anyio.to_thread.run_sync(task, self._provider, limiter=self._threads)
 
     def _check_is_free(self) -> None:
         if self._threads.available_tokens < 1:
@@ -111,12 +108,12 @@ class IdToken:
     token: str = field(repr=False)
 
     async def check(self) -> None:
-        """Raise Unidentified if it was revoked, StoreError."""
-        issued = issued_of_known(self.token)
+        """Raise Unidentified if the token was revoked, StoreError if that cannot be read."""
+        issued = issued_token(self.token)
         await self.way.host.access.ask(lambda app: issued.check(app.tokens))
 
     async def sign_out_url(self) -> str | None:
-        """Return the address at which a browser signs out at the provider; None if there is no such place."""
+        """Return the URL at which a browser signs out at the provider; None if there is none."""
         try:
             return await self.way.ask(lambda provider: provider.sign_out_url(self.token))
         except ProviderError:

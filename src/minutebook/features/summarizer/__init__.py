@@ -1,1 +1,1 @@
-"""The built-in summarizer: a session told by its own sentences. Pure."""
+"""The built-in summarizer: a summary of a session by its own sentences. Pure."""

@@ -1,8 +1,8 @@
-"""Find the statements of a talk that a later one took back: the last one about a thing holds.
+"""Find the statements of a talk that a later one took back: of several about a thing the last holds.
 
-Who said what, how the next turn takes it, the words by which people agree, object and correct themselves
-(`talk_words.toml`), and how the later statements nearest to it differ from it are signs. A small network weighs them;
-its numbers are in `talk_weights.npz`, fitted by `python -m benchmarks.fit_talks`. No model is needed.
+The signs are the speaker, the reaction of the next turn, the words by which people agree, object and correct themselves
+(`talk_words.toml`), and the differences from the nearest later statements. A small network weighs them; its weights are
+in `talk_weights.npz`, fitted by `python -m benchmarks.fit_talks`. No model is needed.
 """
 
 from collections import Counter, defaultdict
@@ -20,32 +20,31 @@ from minutebook.text.word_lists import any_word, word_lists
 from minutebook.text.words import languages_of
 
 NEAREST = 3
-"""Later statements that a statement is compared with, word by word: those most alike."""
+"""The most later statements that a statement is compared with, word by word: those most alike."""
 
 AHEAD = 10
-"""Turns after a statement in which its words are looked for."""
+"""The turns after a statement that are searched for its words."""
 
 RECENT = 3
-"""Turns back to what is still near."""
+"""The most turns between two statements that are near."""
 
 _ONE_OF_MANY = 0.3
-"""What a sign counts that is one of many of a sort: so its weight is held back more where it is fitted."""
+"""The value of a sign that is one of many of a sort: less than 1, so that fitting holds its weight back more."""
 
-REMEMBERED = 4_096
-"""Texts whose words stay known: a hook reads the latest turns of a project before each prompt."""
+CACHED_TEXTS = 4_096
+"""The size of caches of texts: a hook reads the latest turns of a project before each prompt."""
 
 WORDS = word_lists("talk_words.toml", __package__)
-"""Kinds of telling words, each by language, as regular expressions."""
+"""The words that are signs, by kind and language, as regular expressions."""
 
 _KINDS = {kind: any_word(by_language.values()) for kind, by_language in WORDS.items()}
 
-
-_sentence_of = lru_cache(REMEMBERED)(sentence_of)
+_sentence_of = lru_cache(CACHED_TEXTS)(sentence_of)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A statement of a talk, its turn, whether the person said it, and whether it asks for something to be done."""
+class Statement:
+    """A statement of a talk, its turn, whether it is the user's, and whether it asks for something to be done."""
 
     text: str
     turn: int
@@ -55,18 +54,20 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """How likely in [0, 1] a later statement took a statement back, and which, by index, if one is like it."""
+    """The chance in [0, 1] that a later statement took a statement back, and the index of the likeliest, if one is alike."""
 
     chance: float
     by: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A statement as it is compared."""
+class _Compared:
+    """A statement, with its parts that are compared."""
 
     index: int
-    said: Said
+    turn: int
+    by_user: bool
+    is_request: bool
     sentence: Sentence
     stems: frozenset[str]
     kinds: frozenset[str]
@@ -74,29 +75,29 @@ class _Read:
     is_question: bool
 
     @property
-    def states(self) -> bool:
-        """Whether it neither asks nor requests."""
-        return not (self.is_question or self.said.is_request)
+    def is_assertion(self) -> bool:
+        """Whether it is neither a question nor a request."""
+        return not (self.is_question or self.is_request)
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_TEXTS)
 def kinds_of(text: str) -> frozenset[str]:
-    """Return the kinds of telling words in a text."""
+    """Return the kinds of sign words in a text."""
     return frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(text))
 
 
-def taken_back(said: Sequence[Said], asked: Iterable[int]) -> dict[int, TakenBack]:
-    """Return for some statements of a talk, by index, how likely a later one took them back.
+def taken_back(talk: Sequence[Statement], asked: Iterable[int]) -> dict[int, TakenBack]:
+    """Return for the `asked` statements of a talk, by index, how likely a later one took them back.
 
-    The statements are in the order in which they were said. 0 in the last turn, which no later one can take back.
+    The statements are in the order of the talk. The chance of those in the last turn is 0.
     """
-    bags = list(signs(said, asked))
-    rows = [row for _, instances in bags for _, row in instances]
-    likely = _net().chances(rows).tolist() if rows else []
+    signs_by_statement = list(signs(talk, asked))
+    rows = [row for _, instances in signs_by_statement for _, row in instances]
+    chances = _net().chances(rows).tolist() if rows else []
     found: dict[int, TakenBack] = {}
     start = 0
-    for index, instances in bags:
-        own = likely[start : start + len(instances)]
+    for index, instances in signs_by_statement:
+        own = chances[start : start + len(instances)]
         start += len(instances)
         best = max(range(len(own)), key=own.__getitem__, default=None)
         found[index] = (
@@ -106,100 +107,95 @@ def taken_back(said: Sequence[Said], asked: Iterable[int]) -> dict[int, TakenBac
 
 
 def signs(
-    said: Sequence[Said], asked: Iterable[int]
+    talk: Sequence[Statement], asked: Iterable[int]
 ) -> Iterator[tuple[int, list[tuple[int | None, dict[str, float]]]]]:
-    """Yield for some statements the signs beside each later one that is like it, and beside none; none in the last turn."""
-    talk = _Talk(said)
+    """Yield for the `asked` statements the signs with each later one that is alike, and without one; none in the last turn."""
+    compared = _Talk(talk)
     for index in asked:
-        yield index, talk.instances(talk.read[index])
+        yield index, compared.instances(compared.statements[index])
 
 
 class _Talk:
-    """The statements of a talk, by turn."""
+    """The statements of a talk, by turn, and the number of statements with each stem."""
 
-    def __init__(self, said: Sequence[Said]) -> None:
-        languages = languages_of(" ".join(each.text for each in said)[:20_000])
-        self.read = [_read(index, each, languages) for index, each in enumerate(said)]
-        self._turns: defaultdict[int, list[_Read]] = defaultdict(list)
-        for each in self.read:
-            self._turns[each.said.turn].append(each)
-        self._held = Counter(stem for each in self.read for stem in each.stems)
-        self._most = log(1 + max(self._held.values(), default=1))
-        self._sharing: defaultdict[str, list[_Read]] = defaultdict(list)
-        for each in self.read:
+    def __init__(self, talk: Sequence[Statement]) -> None:
+        languages = languages_of(" ".join(each.text for each in talk)[:20_000])
+        self.statements = [_compared(index, each, languages) for index, each in enumerate(talk)]
+        self._turns: defaultdict[int, list[_Compared]] = defaultdict(list)
+        for each in self.statements:
+            self._turns[each.turn].append(each)
+        self._counts = Counter(stem for each in self.statements for stem in each.stems)
+        self._most = log(1 + max(self._counts.values(), default=1))
+        self._sharing: defaultdict[str, list[_Compared]] = defaultdict(list)
+        for each in self.statements:
             for stem in each.stems:
                 self._sharing[stem].append(each)
         self._last = max(self._turns, default=0)
 
-    def instances(self, old: _Read) -> list[tuple[int | None, dict[str, float]]]:
-        """Return the signs of a statement beside each later one that it is compared with."""
-        if old.said.turn == self._last:
+    def instances(self, old: _Compared) -> list[tuple[int | None, dict[str, float]]]:
+        """Return the signs of a statement with each later one that it is compared with, and without one."""
+        if old.turn == self._last:
             return []
-        common = {**self._form(old), **self._reaction(old), **self._mentions(old)}
+        common = {**self._form(old), **self._reaction(old), **self._later_mentions(old)}
         found: list[tuple[int | None, dict[str, float]]] = [(None, {**common, "none": 1.0})]
         found += [(new.index, {**common, **self._pair(old, new)}) for new in self._nearest(old)]
         return found
 
-    def _form(self, old: _Read) -> dict[str, float]:
-        beside = [
-            each for each in self._turns[old.said.turn] if each.said.by_user is old.said.by_user
-        ]
+    def _form(self, old: _Compared) -> dict[str, float]:
+        beside = [each for each in self._turns[old.turn] if each.by_user is old.by_user]
         return {
             "always": 1.0,
-            "by the user": float(old.said.by_user),
-            "in the first turn": float(old.said.turn == 0),
+            "by the user": float(old.by_user),
+            "in the first turn": float(old.turn == 0),
             "a question": float(old.is_question),
-            "a request": float(old.said.is_request),
+            "a request": float(old.is_request),
             "all of its text": float(len(beside) == 1),
             "first of its text": float(beside[0] is old),
             "a number": float(bool(old.numbers)),
             **{f"old {kind}": _ONE_OF_MANY for kind in old.kinds},
         }
 
-    def _reaction(self, old: _Read) -> dict[str, float]:
-        """Return the reaction of the next turn: the person's words, and how the agent goes on."""
-        following = self._turns.get(old.said.turn + 1, [])
-        user = [each for each in following if each.said.by_user]
-        answer = [each for each in following if not each.said.by_user]
+    def _reaction(self, old: _Compared) -> dict[str, float]:
+        """Return the signs of the next turn: the user's words, and the beginning of the agent's."""
+        following = self._turns.get(old.turn + 1, [])
+        user = [each for each in following if each.by_user]
+        answer = [each for each in following if not each.by_user]
         found = {"nothing said next": float(not user)}
-        found |= self._prompting("next", user, old)
+        found |= self._prompt("next", user, old)
         if answer:
             found |= {f"answer {kind}": _ONE_OF_MANY for kind in answer[0].kinds}
-            words = frozenset[str]().union(*(each.stems for each in answer))
-            found["in the next answer"] = _share(old, words)
+            found["in the next answer"] = _share(old, _stems(answer))
         return found
 
-    def _prompting(self, name: str, user: Sequence[_Read], old: _Read) -> dict[str, float]:
-        """Return the person's words in a turn, and how many words of a statement they have."""
+    def _prompt(self, name: str, user: Sequence[_Compared], old: _Compared) -> dict[str, float]:
+        """Return the signs of the user's words in a turn, and the part of a statement's words that they have."""
         if not user:
             return {}
-        stated = [each for each in user if each.states]
-        asked = frozenset[str]().union(*(each.stems for each in user))
-        objects = frozenset[str]().union(*(each.stems for each in stated))
+        stated = [each for each in user if each.is_assertion]
         kinds = frozenset[str]().union(*(each.kinds for each in user))
         return {
             f"{name} only asks": float(all(each.is_question for each in user)),
             f"{name} asks": float(any(each.is_question for each in user)),
             f"{name} states": float(bool(stated)),
-            f"{name} requests": float(any(each.said.is_request for each in user)),
-            f"{name} has words": _share(old, asked),
-            f"{name} states words": _share(old, objects),
+            f"{name} requests": float(any(each.is_request for each in user)),
+            f"{name} has words": _share(old, _stems(user)),
+            f"{name} states words": _share(old, _stems(stated)),
             **{f"{name} {kind}": _ONE_OF_MANY for kind in kinds},
         }
 
-    def _mentions(self, old: _Read) -> dict[str, float]:
-        """Return how later turns come back to it."""
-        last = min(self._last, old.said.turn + AHEAD)
-        later = [each for turn in range(old.said.turn + 1, last + 1) for each in self._turns[turn]]
-        news = [each for each in later if each.said.by_user and each.states]
-        after = {each.said.turn for each in news}
-        answers = [each for each in later if not each.said.by_user and each.said.turn in after]
-        named = frozenset[str]().union(*(each.stems for each in (*news, *answers)))
-        rare = (1 - log(self._held[stem]) / self._most for stem in old.stems & named)
+    def _later_mentions(self, old: _Compared) -> dict[str, float]:
+        """Return the signs of later turns that have its words."""
+        last = min(self._last, old.turn + AHEAD)
+        later = [each for turn in range(old.turn + 1, last + 1) for each in self._turns[turn]]
+        news = [each for each in later if each.by_user and each.is_assertion]
+        after = {each.turn for each in news}
+        answers = [each for each in later if not each.by_user and each.turn in after]
+        named = _stems((*news, *answers))
+        rare = (1 - log(self._counts[stem]) / self._most for stem in old.stems & named)
         again = [
             each
             for each in later
-            if not each.said.by_user
+            if not each.by_user
             and _share(old, each.stems) >= 0.6
             and {number for number, _ in old.numbers} <= {number for number, _ in each.numbers}
         ]
@@ -212,43 +208,43 @@ class _Talk:
             "rareness of what both have": max(rare, default=0.0),
             "another number later": float(any(_other_number(old, each) for each in later)),
             "said again later": float(bool(again)),
-            "said again at the end": float(any(each.said.turn == self._last for each in again)),
+            "said again at the end": float(any(each.turn == self._last for each in again)),
         }
 
-    def _nearest(self, old: _Read) -> list[_Read]:
-        """Return the later statements that share most with a statement, rare words first."""
+    def _nearest(self, old: _Compared) -> list[_Compared]:
+        """Return the later statements with the most stems of a statement; rare stems count more."""
         weights: defaultdict[int, float] = defaultdict(float)
         for stem in old.stems:
             weight = self._weight(stem)
             for each in self._sharing[stem]:
-                if each.said.turn > old.said.turn:
+                if each.turn > old.turn:
                     weights[each.index] += weight
         own = sum(map(self._weight, old.stems)) or 1.0
         ranked = []
         for index, weight in weights.items():
-            new = self.read[index]
+            new = self.statements[index]
             if not new.sentence.telling or new.is_question:
                 continue
             all_new = sum(map(self._weight, new.stems)) or 1.0
             near = weight / sqrt(own * all_new) + 0.3 * _other_number(old, new)
             ranked.append((-near, index))
-        return [self.read[index] for _, index in sorted(ranked)[:NEAREST]]
+        return [self.statements[index] for _, index in sorted(ranked)[:NEAREST]]
 
     def _weight(self, stem: str) -> float:
-        return log(1 + len(self.read) / self._held[stem])
+        return log(1 + len(self.statements) / self._counts[stem])
 
-    def _pair(self, old: _Read, new: _Read) -> dict[str, float]:
-        turn = self._turns[new.said.turn]
-        user = [each for each in turn if each.said.by_user]
-        answer = [each for each in turn if not each.said.by_user]
-        words = frozenset[str]().union(*(each.stems for each in user))
+    def _pair(self, old: _Compared, new: _Compared) -> dict[str, float]:
+        turn = self._turns[new.turn]
+        user = [each for each in turn if each.by_user]
+        answer = [each for each in turn if not each.by_user]
+        words = _stems(user)
         gained = new.stems - old.stems
         lost = old.stems - new.stems
-        distance = new.said.turn - old.said.turn
+        distance = new.turn - old.turn
         aligned = comparing.signs(comparing.align(old.sentence, new.sentence, None, None))
         found = {name: _ONE_OF_MANY * sign for name, sign in aligned.items()} | {
-            "by the user, later": float(new.said.by_user),
-            "of one speaker": float(new.said.by_user is old.said.by_user),
+            "by the user, later": float(new.by_user),
+            "of one speaker": float(new.by_user is old.by_user),
             "next turn": float(distance == 1),
             "recent": float(distance <= RECENT),
             "of older": _share(old, new.stems),
@@ -258,14 +254,14 @@ class _Talk:
             "old words are named": len(lost & words) / (len(lost) or 1),
             **{f"new {kind}": _ONE_OF_MANY for kind in new.kinds},
         }
-        if not new.said.by_user:
+        if not new.by_user:
             found |= {f"lead {kind}": _ONE_OF_MANY for kind in answer[0].kinds}
-            found |= self._prompting("then", user, old)
+            found |= self._prompt("then", user, old)
         return found
 
 
-def _read(index: int, said: Said, languages: Languages) -> _Read:
-    sentence = _sentence_of(said.text, languages)
+def _compared(index: int, statement: Statement, languages: Languages) -> _Compared:
+    sentence = _sentence_of(statement.text, languages)
     numbers = [
         (word.key, other.key[:4])
         for place, word in enumerate(sentence.words)
@@ -278,17 +274,22 @@ def _read(index: int, said: Said, languages: Languages) -> _Read:
         for place in sentence.telling
         if sentence.words[place].sort is not Sort.NUMBER
     )
-    is_question = sentence.is_question
-    return _Read(index, said, sentence, stems, kinds_of(said.text), frozenset(numbers), is_question)
+    kinds, is_question = kinds_of(statement.text), sentence.is_question
+    origin = (statement.turn, statement.by_user, statement.is_request)
+    return _Compared(index, *origin, sentence, stems, kinds, frozenset(numbers), is_question)
 
 
-def _share(one: _Read, words: frozenset[str]) -> float:
+def _stems(statements: Iterable[_Compared]) -> frozenset[str]:
+    return frozenset(stem for each in statements for stem in each.stems)
+
+
+def _share(one: _Compared, words: frozenset[str]) -> float:
     """Return the part of a statement's telling words that are among others."""
     return len(one.stems & words) / len(one.stems) if one.stems else 0.0
 
 
-def _other_number(old: _Read, new: _Read) -> bool:
-    """Tell whether both have a number beside the same word, and none of these is the same."""
+def _other_number(old: _Compared, new: _Compared) -> bool:
+    """Tell whether both have a number beside the same word, and no number in common."""
     before, after = ({word: number for number, word in each.numbers} for each in (old, new))
     words = before.keys() & after.keys()
     return bool(words) and not {n for n, _ in old.numbers} & {n for n, _ in new.numbers}

@@ -1,4 +1,4 @@
-"""Which technologies a text names: by a curated list, by the suffixes of files, by packages."""
+"""Find the technologies that a text names: by a curated list, by the suffixes of files, by packages."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 MAX_PACKAGE = 40
-"""Characters of a package's name; what is longer is none."""
+"""The most characters of a package's name."""
 
 _FILE: Mapping[str, Any] = tomllib.loads(
     resources.files(__package__).joinpath("technologies.toml").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def _by_name(table: Mapping[str, str]) -> dict[str, str]:
 SUFFIXES: Mapping[str, str | None] = {
     suffix: None if shown == "-" else shown for suffix, shown in _by_name(_FILE["suffixes"]).items()
 }
-"""What the suffix of a file says of what it is written in; None for what says nothing."""
+"""The technology of each known suffix of files; None for one that tells nothing."""
 
 _NAMED_FILES = _by_name(_FILE["files"])
 _AS_WRITTEN = {
@@ -33,7 +33,7 @@ _AS_WRITTEN = {
 _NO_PACKAGES = frozenset(_FILE["no_packages"].split())
 
 
-def _table() -> dict[str, str]:
+def _names_table() -> dict[str, str]:
     careful = {name.lower() for name in _AS_WRITTEN}
     table: dict[str, str] = {}
     for item in _FILE["names"].split():
@@ -44,7 +44,7 @@ def _table() -> dict[str, str]:
     return table
 
 
-_TABLE = _table()
+_TABLE = _names_table()
 _EDGE = r"[A-Za-z0-9_]"
 _NAMES = re.compile(
     rf"(?<!{_EDGE})(?<![/@.-])(?:{'|'.join(re.escape(n) for n in sorted(_TABLE, key=len, reverse=True))})"
@@ -52,7 +52,7 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 # Not the first word of a sentence: that has a capital anyway.
-_WRITTEN = re.compile(
+_DOUBTFUL = re.compile(
     rf"(?:(?<=[\w,(+&] )|(?<=[(/]))(?:{'|'.join(_AS_WRITTEN)})(?!{_EDGE})(?![.']\w)"
 )
 
@@ -74,7 +74,7 @@ _IMPORTS = (
 
 
 def without_urls(text: str) -> str:
-    """Leave out every URL: a name inside one is neither a file nor a technology in use."""
+    """Return a text without its URLs: a name inside one is neither a file nor a technology in use."""
     return _URL.sub(" ", text)
 
 
@@ -90,7 +90,7 @@ def files_in(text: str) -> Iterator[str]:
 
 
 def technology_of(path: str) -> str | None:
-    """Return the technology of a file by its name, None where that tells nothing."""
+    """Return the technology of a file by its name, None if the name tells nothing."""
     file = PurePosixPath(path)
     return _NAMED_FILES.get(file.name) or SUFFIXES.get(file.suffix.removeprefix("."))
 
@@ -103,15 +103,14 @@ def technologies_in(text: str) -> Iterator[str]:
 
 def doubtful_technologies_in(text: str) -> Iterator[str]:
     """Yield each ambiguous name of a technology, capitalized inside a sentence: Go, Swift."""
-    for match in _WRITTEN.finditer(text):
+    for match in _DOUBTFUL.finditer(text):
         yield _AS_WRITTEN[match[0]]
 
 
 def packages_in(text: str) -> Iterator[str]:
     """Yield each package that is installed or imported, apart from the standard library.
 
-    Of an installation inside a sentence only the first package counts: what follows may
-    be the sentence.
+    Of an installation inside a sentence only the first package counts: the next words may be part of the sentence.
     """
     for match in _INSTALL.finditer(text):
         named = [word for word in match["what"].split() if not word.startswith("-")]

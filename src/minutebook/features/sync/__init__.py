@@ -1,1 +1,1 @@
-"""Several machines kept in step."""
+"""Synchronization of the stores of several machines."""

@@ -1,4 +1,4 @@
-"""The files that machines exchange: a header, a line a record, and a seal with the digest of all before it."""
+"""The files that machines exchange: a header, a line for each record, and a seal with the digest of all lines before it."""
 
 import hashlib
 import os
@@ -30,10 +30,10 @@ _SEAL_SIZE = 256
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a file: its remote, its machine, its number there.
+    """The header of a file: the remote, the machine that wrote it (id and name), and its number among that machine's files.
 
-    `heads` are the ends of the machine's audit trails by organization; `covers` of a snapshot are the
-    numbers up to which it holds each machine's files.
+    `heads` are the number and digest of the last entry of the machine's audit trails, by organization. `covers`, of a
+    snapshot alone, is the number up to which it contains each machine's files.
     """
 
     remote: str
@@ -46,9 +46,10 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntry:
-    """A machine's state of one record, with its lines; whether it was erased, and must not come back.
+    """A machine's state of one record, with its lines.
 
-    `is_persons` tells of a memory that a person wrote or confirmed it there as it is.
+    `erased` tells that it was erased and must not come back, `is_persons` that a person wrote or confirmed this memory
+    there as it is.
     """
 
     key: Key
@@ -58,7 +59,7 @@ class ChangeEntry:
 
     @property
     def persons_text(self) -> str | None:
-        """The digest of a memory's text that a person wrote or confirmed there; None where machines disagree."""
+        """The digest of the text of a memory that a person wrote or confirmed; None if none did, or versions are in conflict."""
         records = [each.record for each in self.state.siblings]
         if not self.is_persons or len(records) != 1 or not isinstance(records[0], Memory):
             return None
@@ -67,7 +68,10 @@ class ChangeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A file that was read to its end and holds: its header, its digest, its records."""
+    """A file that was read to its end and is sound: its path, header, digest, and number of records.
+
+    `organizations` are those of its records, `decided` those of its decisions.
+    """
 
     path: Path
     header: Header
@@ -109,12 +113,12 @@ class ChangeWriter(SealedLines):
         self.count += 1
 
     def seal(self, **further: object) -> str:
-        """Write the last line, with the digest of all before it and the number of records; return the digest."""
+        """Write the last line, with the digest of all lines before it and the number of records; return the digest."""
         return super().seal(count=self.count, **further)
 
 
 def verify(path: Path, remote: str) -> Verified:
-    """Read a file to its end. Raises InvalidArchive, with the line, if it does not hold."""
+    """Read a file to its end and return what is known of it. Raises InvalidArchive, with the line, if it is not sound."""
     organizations, decided, count = set[str](), set[str](), 0
     with _opened(path) as file:
         reader = _ChangeReader(file, path)
@@ -151,7 +155,7 @@ def is_sealed(path: Path) -> bool:
 
 
 def covers_of(path: Path, remote: str) -> Mapping[str, int]:
-    """Return up to which numbers a snapshot of a remote holds each machine's files; nothing of one that was cut short."""
+    """Return by machine the number up to which a snapshot contains its files; nothing if the snapshot was cut short."""
     if not is_sealed(path):
         return {}
     try:
@@ -236,7 +240,7 @@ def _entry_of(document: Mapping[str, Any]) -> ChangeEntry:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a plain file; a pipe is not waited for, a link not followed."""
+    """Open a plain file, without waiting for a pipe or following a link."""
     try:
         handle = open_plain(path)
     except IsADirectoryError as error:

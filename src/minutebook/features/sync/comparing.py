@@ -1,4 +1,4 @@
-"""Compare a store with the merged files of a remote, record by record."""
+"""Compares a store with the merged files of a remote, record by record."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from minutebook.store.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A record of which this store and the remote do not hold the same: `here`, `there` or `both`."""
+    """A record that differs between this store and the remote; `held` tells who has one: `here`, `there` or `both`."""
 
     organization: str
     kind: Kind
@@ -32,15 +32,18 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class MachineComparison:
-    """The comparison of a store and its remote: how many records are the same, and which are not."""
+    """The comparison of a store and its remote: the number of equal records, and the records that differ.
+
+    `refused` has the names of unreadable files with the reasons.
+    """
 
     equal: int
     differences: tuple[Difference, ...]
     refused: tuple[tuple[str, str], ...]
     behind: dict[str, int]
-    """By the name of each other machine, how many files it has not taken in."""
+    """By the name of each other machine, the number of files that it has not taken in."""
     lost: tuple[str, ...] = ()
-    """Files that were left in the remote and are gone from it."""
+    """Files that were published in the remote and are no longer there."""
 
 
 def compare(
@@ -67,13 +70,13 @@ def compare(
 
 
 def _published(files: RemoteFiles, marks: Marks) -> dict[str, int]:
-    """Return by machine the number of the last file left in the remote, by the notes here and there."""
+    """Return by machine the number of its last file in the remote, as far as this store or the remote knows."""
     there, here = files.known(), marks.published()
     return {name: max(there.get(name, 0), here.get(name, 0)) for name in {*there, *here}}
 
 
 def _behind(files: RemoteFiles, own: str, published: Mapping[str, int]) -> dict[str, int]:
-    """Return by the name of each other machine how many files it has not taken in, those that are gone among them."""
+    """Return by the name of each other machine the number of files that it has not taken in, lost ones included."""
     return {
         str(noted.get("name", machine)): sum(
             max(last - noted["taken"].get(other, 0), 0)
@@ -88,20 +91,23 @@ def _behind(files: RemoteFiles, own: str, published: Mapping[str, int]) -> dict[
 def _replayed(
     files: RemoteFiles, kinds: frozenset[Kind]
 ) -> tuple[dict[Key, str], list[tuple[str, str]]]:
-    """Return the digest of each record as all files of the remote have it, and the unreadable files."""
+    """Return the digest of each record after merging all files of the remote, and the unreadable files with the reasons.
+
+    Lines are read again only for records in conflict, so that memory is bounded.
+    """
     snapshots, refused = files.verified("snapshots")
     changes, others = files.verified("changes")
     read = [*snapshots, *changes]
     known: dict[Key, ReplicaState] = {}
     for each in _entries(read, kinds):
         known[each.key] = merge(known.get(each.key, UNKNOWN), _bare(each.state))
-    several = {key for key, state in known.items() if len(state.digests) > 1}
-    whole: dict[Key, ReplicaState] = {}
-    for each in _entries(read, kinds) if several else ():
-        if each.key in several:
-            whole[each.key] = merge(whole.get(each.key, UNKNOWN), each.state)
-    digests = {key: min(state.digests) for key, state in known.items() if key not in several}
-    for key, state in whole.items():
+    in_conflict = {key for key, state in known.items() if len(state.digests) > 1}
+    with_lines: dict[Key, ReplicaState] = {}
+    for each in _entries(read, kinds) if in_conflict else ():
+        if each.key in in_conflict:
+            with_lines[each.key] = merge(with_lines.get(each.key, UNKNOWN), each.state)
+    digests = {key: min(state.digests) for key, state in known.items() if key not in in_conflict}
+    for key, state in with_lines.items():
         digests[key] = digest_of(travelling_line(resolve(state).shown))
     return digests, [*refused, *others]
 
@@ -112,5 +118,5 @@ def _entries(files: Sequence[Verified], kinds: frozenset[Kind]) -> Iterator[Chan
 
 
 def _bare(state: ReplicaState) -> ReplicaState:
-    """Return a state without lines, so that many can be held."""
+    """Return a state without lines, so that many can be kept in memory."""
     return ReplicaState(state.context, tuple(Sibling(e.dot, e.digest) for e in state.siblings))

@@ -1,4 +1,4 @@
-"""Removing copies of remotes, so that a kill leaves none that is half removed and taken for whole."""
+"""Removes the local copies of remotes; one that is half removed by a kill is never taken for a whole one."""
 
 import shutil
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from minutebook.record.reason import cause_of
 from minutebook.record.records import Key
 
 _GONE = ".gone-"
-"""How the name of a copy begins that is being removed."""
+"""The beginning of the name of a copy that is being removed."""
 
 
 class CopiesOfRemotes:
-    """Erased records in remotes, in copies of these and in files on their way, which a sync makes again."""
+    """The `ErasedCopies` in local copies of remotes and in files to be sent, which a sync makes again."""
 
     def __init__(self, app: App) -> None:
         infrastructure = app.infrastructure
@@ -31,7 +31,7 @@ class CopiesOfRemotes:
         self._rows = SyncRows(infrastructure.database)
 
     def note(self, keys: Sequence[Key]) -> None:
-        """Note for each remote that records were removed: its state of them may hold their texts."""
+        """Update the state of removed records in each remote, because it may contain their texts."""
         for remote in self._rows.remotes():
             known = KnownRecords(
                 *(self._store, self._removals, self._rows, remote, self._mentions, self._randbits),
@@ -67,9 +67,9 @@ class CopiesOfRemotes:
 
 
 def remove_copies(work: Path, *, only_begun: bool = False, ignore_errors: bool = True) -> None:
-    """Remove the folders of remotes: copies, files on their way; or only those left half removed by a kill.
+    """Remove the folders of remotes, with copies and files to be sent; `only_begun`: those that a kill left half removed.
 
-    Each gets another name first: of a copy that is half removed no remote must go on. Raises OSError if one cannot be
+    Each is renamed first, so that no sync goes on with one that is half removed. Raises OSError if one cannot be
     removed, unless errors are ignored.
     """
     paths = sorted(work.iterdir()) if work.exists() else []
@@ -81,5 +81,5 @@ def remove_copies(work: Path, *, only_begun: bool = False, ignore_errors: bool =
                 path = path.rename(path.with_name(_GONE + path.name))
             shutil.rmtree(path, ignore_errors=ignore_errors)
     with suppress(OSError):
-        # Only if nothing is left in it.
+        # Fails if the folder is not empty.
         work.rmdir()

@@ -1,4 +1,4 @@
-"""This store's state of each record in one remote, brought up to date with the records themselves."""
+"""This store's state of each record in one remote, kept up to date with the records themselves."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -37,12 +37,13 @@ _BATCH = 1000
 
 @dataclass(slots=True)
 class Marks:
-    """How far this store and a remote have come with one another.
+    """The progress of the exchange between this store and a remote.
 
-    `machine` is this store's name there, `number` that of its last file that arrived. `feed` is by
-    organization how far its own changes were looked at; `taken` by machine up to which number its files
-    were taken in, `beyond` those taken in after one that could not be. `outbox` is the number of a file on its way, with the digest, or None.
-    `has_erased` tells that something erased was sent or taken, and files and free pages of before may hold it still.
+    `machine` is this store's id there, `number` that of its last file that arrived. `feed` is by
+    organization the sequence up to which its changes were read. `taken` is by machine the number up to which all its files
+    were taken in, `beyond` are the numbers taken in after a file that could not be. `outbox` is the number and digest of a
+    file that is being sent, or None. `has_erased` tells that an erasure was sent or taken in, so that older files and free
+    pages may still contain erased text.
     """
 
     machine: str
@@ -54,7 +55,7 @@ class Marks:
     has_erased: bool = False
 
     def published(self) -> dict[str, int]:
-        """Return by machine up to which number its files were in the remote, as this store knows."""
+        """Return by machine the number up to which its files were in the remote, as far as this store knows."""
         return {**self.taken, self.machine: self.number}
 
     def has_taken(self, machine: str, number: int) -> bool:
@@ -71,18 +72,19 @@ class Marks:
         self.beyond[machine] = sorted(each for each in beyond if each > mark)
 
     def cover(self, machine: str, number: int) -> None:
-        """Note that all of a machine's files up to a number were taken in, as a snapshot holds them."""
+        """Note that all of a machine's files up to a number were taken in, by a snapshot that contains them."""
         if number > self.taken.get(machine, 0):
             beyond = self.beyond.pop(machine, [])
             self.taken[machine] = number
             for each in beyond:
-                self.take(machine, each) if each > number else None
+                if each > number:
+                    self.take(machine, each)
 
 
 class KnownRecords:
-    """Follows the edits of records; each method but `scan` is called inside a transaction of theirs.
+    """The states of records in one remote; every method but `scan` is called inside a transaction on their organizations.
 
-    `doors` tell whose words memories hold; None where nothing is sent.
+    `doors` tell the voices of memories; None if nothing is sent.
     """
 
     def __init__(
@@ -107,16 +109,16 @@ class KnownRecords:
         self._doors = doors
         self._randbits = randbits
         self.taken: dict[str, list[TakenIn]] = {}
-        """By organization what became of memories in the last `take_all`."""
+        """By organization the changes of memories in the last `take_all`."""
         noted = rows.marks(remote)
         self.marks = Marks(**noted) if noted else Marks(self._new_name())
 
     def save(self) -> None:
-        """Store the marks, in the transaction of the rows they speak of."""
+        """Store the marks; call it in the transaction of the rows that they are about."""
         self._rows.put_marks(self.remote, asdict(self.marks))
 
     def scan(self) -> None:
-        """Note every edit that was made here since the last time."""
+        """Note every edit that was made here since the last scan."""
         for organization in self._store.organizations():
             since = self.marks.feed.get(organization, 0)
             while changes := self._store.changes(organization, since, _BATCH):
@@ -129,7 +131,7 @@ class KnownRecords:
                     self.save()
 
     def observe(self, key: Key) -> ReplicaState:
-        """Return the state of a record, with lines; an edit that was made here since is noted."""
+        """Return the state of a record, with lines; if it was edited here since, note that."""
         row = self._rows.get(self.remote, key)
         line = travelling_line(self._record(key))
         digest = digest_of(line)
@@ -144,7 +146,7 @@ class KnownRecords:
             return _with_line(state, digest, line)
         dot = state.siblings[0].dot
         if row.file == UNSENT and len(state.siblings) == 1 and dot[0] == self.marks.machine:
-            # Nobody has heard of the edit that this one replaces.
+            # The edit that this one replaces was not sent yet, so this one takes its dot.
             state = replace(state, siblings=(Sibling(dot, digest, line),))
         else:
             state = state.edited(self.marks.machine, line)
@@ -165,7 +167,7 @@ class KnownRecords:
         return self._doors.voice(memory) is Voice.PERSON
 
     def taken_from(self, organization: str, batch: Sequence[FileEntry]) -> list[TakenIn]:
-        """Return the changes to memories in the last `take_all`, and which are a person's where they came from."""
+        """Return the changes to an organization's memories in the last `take_all`, with whether the text is a person's there."""
         persons = {each.key[2]: each.persons_text for each in batch if each.key[0] == organization}
         return [
             replace(each, is_persons=each.digests[1] == persons.get(each.memory))
@@ -173,14 +175,14 @@ class KnownRecords:
         ]
 
     def is_erased(self, key: Key) -> bool:
-        """Tell whether a record, or the memory of a version, was erased here: it must not come back."""
+        """Tell whether a record, or the memory of a version, was erased here, so that it must not come back."""
         organization, kind, id = key
         if kind is Kind.VERSION:
             kind, id = Kind.MEMORY, id.rpartition(".")[0]
         equal = {"subject": id, "act": ERASE, "subject_kind": kind, "outcome": "done"}
         there = self._store.get(CLASSES[kind], organization, id) is not None
         found = Filter(organization=organization, equal=equal)
-        # A decision that was erased keeps its place.
+        # An erased decision is still there, without its text, and is not meant.
         return not there and self._store.count(Entry, found) > 0
 
     def take_all(
@@ -188,12 +190,11 @@ class KnownRecords:
     ) -> list[SyncConflict]:
         """Merge another machine's states of some records; return the conflicts that this made.
 
-        Of those `erased` there, and those that were erased here, nothing stands afterwards.
-
-        Memories come first, those that go last: what belongs to them would go with them.
+        Records that were `erased` there, or erased here, are removed. Memories are taken first and those to be removed
+        last, because versions and links are removed with their memory.
         """
         self.taken, self.report = {}, IntakeReport()
-        going = {
+        removed_memories = {
             (key[0], key[2])
             for key, state in batch
             if key[1] is Kind.MEMORY
@@ -205,14 +206,14 @@ class KnownRecords:
             (organization, kind, id), _ = item
             if kind is not Kind.MEMORY:
                 return 1
-            return 2 if (organization, id) in going else 0
+            return 2 if (organization, id) in removed_memories else 0
 
         found = [
-            self._take(key, state, going, is_erased=key in erased)
+            self._take(key, state, removed_memories, is_erased=key in erased)
             for key, state in sorted(batch, key=place)
         ]
         for organization, taken in self.taken.items():
-            # A digest of what was erased would confirm a guess.
+            # Without those of erased memories, because a digest would confirm a guess of the text.
             self.taken[organization] = [
                 each for each in taken if (organization, Kind.MEMORY, each.memory) not in erased
             ]
@@ -222,22 +223,23 @@ class KnownRecords:
         self,
         key: Key,
         incoming: ReplicaState,
-        going: Collection[tuple[str, str]],
+        removed_memories: Collection[tuple[str, str]],
         *,
         is_erased: bool,
     ) -> SyncConflict | None:
+        """Merge another machine's state of a record into the one here; return a conflict that this made."""
         here = self.observe(key)
         state, earlier = merge(here, incoming), self._record(key)
         is_erased = is_erased or (self.is_erased(key) and not self._removals.again)
-        # Who brings it has not heard of what was done here.
+        # If the states share no machine, the other machine knows no edit of the record that was made here.
         is_unheard = not here.context.keys() & incoming.context.keys()
         brought = resolve(incoming).shown if is_unheard else None
-        is_removed = brought is not None and self._removals.tell_of(brought, earlier)
+        is_removed = brought is not None and self._removals.has_removed_with(brought, earlier)
         if state.digests != {REMOVED} and (is_erased or is_removed):
-            # Whatever was edited meanwhile: the edit that leaves it removed replaces it everywhere.
+            # A new edit that leaves it removed replaces all others on every machine.
             kept = None if is_erased else earlier
             after = state.edited(self.marks.machine, travelling_line(kept))
-            self._put(key, self._keep(key, kept, earlier), after, UNSENT)
+            self._put(key, self._show(key, kept, earlier), after, UNSENT)
             verdict = verdict_on(None, earlier, was_removed=is_removed or earlier is None)
             self.report.note(verdict, key[1], SourcePlace(f"{key[1]} {key[2]}"))
             return None
@@ -248,14 +250,18 @@ class KnownRecords:
         file = SENT if row is None else row.file
         resolution = resolve(state)
         shown = resolution.shown
-        if shown is None and isinstance(earlier, Version) and self._stays(earlier, going):
-            # Its memory was removed there and edited here, which keeps the memory with its past.
+        if (
+            shown is None
+            and isinstance(earlier, Version)
+            and self._has_memory(earlier, removed_memories)
+        ):
+            # Its memory was removed there and edited here, so that memory and versions are kept.
             state, shown, file = state.derived(travelling_line(earlier)), earlier, UNSENT
         if len(state.digests) > 1 and isinstance(shown, Decision) and is_erased_decision(shown):
-            # What it said is to stand in no state and no file any more.
+            # No state and no file may contain its text any more.
             state, file = state.derived(travelling_line(shown)), UNSENT
         self.report.note(verdict_on(shown, earlier), key[1])
-        digest = self._keep(key, shown, earlier)
+        digest = self._show(key, shown, earlier)
         self._put(key, digest, state, file)
         for record in resolution.added:
             self._add(record)
@@ -263,9 +269,9 @@ class KnownRecords:
         return None if was_conflict else resolution.conflict
 
     def rename(self) -> None:
-        """Take another name, since another store goes by this one's: a copy of it, or it was restored.
+        """Take another machine id, because another store uses this one: a copy of it, or it was restored.
 
-        What is on its way under the old name is sent anew.
+        Edits that are being sent under the old id are sent anew.
         """
         marks, old = self.marks, self.marks.machine
         marks.taken[old], marks.number = marks.number, 0
@@ -282,15 +288,15 @@ class KnownRecords:
         self.save()
 
     def _add(self, record: Record) -> None:
-        """Keep a record that follows from a conflict, unless it was here before, or was removed since."""
+        """Write a record that follows from a conflict, unless it is here or was here before."""
         key = (record.organization, record.kind, record.id)
         if self._rows.get(self.remote, key) is None and self._record(key) is None:
             line = travelling_line(record)
-            digest = self._keep(key, record, None)
+            digest = self._show(key, record, None)
             self._put(key, digest, UNKNOWN.derived(line), UNSENT)
 
-    def _keep(self, key: Key, shown: Record | None, earlier: Record | None) -> str:
-        """Bring the store to the version of a record to be shown; return its digest."""
+    def _show(self, key: Key, shown: Record | None, earlier: Record | None) -> str:
+        """Write, or remove, a record in the store so that it is as `shown`; return its digest. `earlier` is the record now."""
         line = travelling_line(shown)
         if line == travelling_line(earlier):
             return digest_of(line)
@@ -306,9 +312,9 @@ class KnownRecords:
         self._mentions.note(shown)
         return digest_of(line)
 
-    def _stays(self, version: Version, going: Collection[tuple[str, str]]) -> bool:
+    def _has_memory(self, version: Version, removed: Collection[tuple[str, str]]) -> bool:
         home, memory = version.organization, version.memory
-        return (home, memory) not in going and self._store.get(Memory, home, memory) is not None
+        return (home, memory) not in removed and self._store.get(Memory, home, memory) is not None
 
     def _record(self, key: Key) -> Record | None:
         organization, kind, id = key
@@ -322,7 +328,7 @@ class KnownRecords:
 
 
 def _json(state: ReplicaState, digest: str) -> str:
-    """Write a state for the store, which has the record with this digest itself."""
+    """Return a state as JSON for the store, without the line of the record with this digest, which the store has."""
     siblings = tuple(
         replace(each, line=None) if each.digest == digest else each for each in state.siblings
     )

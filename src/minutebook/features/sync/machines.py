@@ -1,4 +1,4 @@
-"""Keep the stores of a person's machines in step, through a place that all of them reach."""
+"""Synchronizes the stores of a person's machines through a place that all of them reach."""
 
 import hashlib
 from collections import Counter
@@ -57,13 +57,13 @@ from minutebook.store.disk.atomic_file import replacing
 ACT = "sync"
 
 BATCH = 500
-"""Records that are written or taken in by one transaction, and in one file of changes, unless more are decisions."""
+"""Records that are sent in one file of changes, or taken in by one transaction; decisions may be more."""
 
 MOST_BYTES = 8 << 20
 """Bytes after which a file of changes ends."""
 
 COMPACT_FROM = 64
-"""Files of changes from which on a snapshot may take their place."""
+"""The least files of changes that a snapshot replaces unasked."""
 
 _MISSING = (
     "it is missing: a program that copies the folder may still be at it; else the next sync of a "
@@ -79,23 +79,23 @@ class SyncReport(IntakeReport):
     sent: int = 0
     taken: int = 0
     files: Counter[str] = field(default_factory=Counter)
-    """How many files were taken in, by the name of the machine that wrote them."""
+    """The number of files taken in, by the name of the machine that wrote them."""
     conflicts: list[SyncConflict] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
-    """Files that were not taken in, and why."""
+    """Names of files that were not taken in, with the reasons."""
     erased: int = 0
-    """Records that were erased on another machine, and are now here, too."""
+    """The number of records erased here because they were erased on another machine."""
     compacted: int = 0
-    """Files of changes that a snapshot took the place of."""
+    """The number of files of changes that a snapshot replaced."""
     lost: int = 0
-    """Files that had been in the remote and were gone, of which a snapshot was sent."""
+    """The number of files that were missing from the remote, in place of which a snapshot was sent."""
 
 
 class MachineSync:
-    """Exchanges edits with the stores of other machines; the next sync ends one that was killed."""
+    """Exchanges edits with the stores of other machines; the next sync finishes one that was killed."""
 
     def __init__(self, app: App) -> None:
-        self._of = app.infrastructure
+        self._common = app.infrastructure
         self._trail, self._mentions, self._doors = app.trail, app.mentions, app.doors
         self._rebuilds, self._ledger_texts = app.get(Rebuilds), app.get(LedgerTexts)
         self._work, self._name = sync_folder(app.settings), machine_name()
@@ -107,10 +107,10 @@ class MachineSync:
     ) -> SyncReport:
         """Take in the changes of other machines, and send those made here.
 
-        What was removed here, and comes from a machine that cannot have heard of it, is taken in only `again`: else
-        it goes from the others, too.
+        A record that was removed here, and comes from a machine that does not know of that, is taken in only with
+        `again`: else it is removed from the others, too.
 
-        Raises Refused if the caller may not take out and bring in a whole store, InvalidInput if the
+        Raises Refused if the caller may not export and import a whole store, InvalidInput if the
         store or the remote does not fit, StoreBusy if a sync is under way, StoreError if the remote cannot
         be reached or a file cannot be read or written.
         """
@@ -120,22 +120,22 @@ class MachineSync:
             exchange.send()
             exchange.report.lost = sum(1 for _ in exchange.lost())
             is_asked = compact or exchange.marks.has_erased
-            exchange.tidy(compact=is_asked or exchange.report.lost > 0)
+            exchange.compact_if_due(compact=is_asked or exchange.report.lost > 0)
             if exchange.marks.has_erased:
-                # The copies of remotes hold the files of before, and free pages what was removed just now.
+                # Copies of remotes still have the old files, and free pages the records removed just now.
                 remove_copies(self._work)
-                self._of.store.upkeep.scrub()
+                self._common.store.upkeep.scrub()
                 exchange.note_erasure(is_open=False)
-        self._of.embeddings.notify()
+        self._common.embeddings.notify()
         return exchange.report
 
     def compare(self, caller: Caller, remote: Remote) -> MachineComparison:
-        """Compare every record here with the merged files of the remote; nothing is changed here.
+        """Compare every record here with the merged files of the remote; changes nothing here.
 
         Raises as `run` does.
         """
         with self._exchange(caller, remote) as exchange:
-            return compare(self._of.store, exchange.files, exchange.marks, self._kinds)
+            return compare(self._common.store, exchange.files, exchange.marks, self._kinds)
 
     @contextmanager
     def _exchange(
@@ -143,13 +143,13 @@ class MachineSync:
     ) -> Iterator["_Exchange"]:
         with self._trail.audit_refusals(caller, None, ACT, Kind.MEMORY, "sync"):
             policy.check_may_export(caller, whole=True)
-            policy.check_may_import(caller, self._of.rules(), whole=True)
-        rows = SyncRows(self._of.store.database)
-        if self._of.store.database.leases is not None:
+            policy.check_may_import(caller, self._common.rules(), whole=True)
+        rows = SyncRows(self._common.store.database)
+        if self._common.store.database.leases is not None:
             raise InvalidInput(
                 "REMOTE", "is for stores in a file; machines that use a server share its store"
             )
-        with self._of.locks.hold("sync") as held:
+        with self._common.locks.hold("sync") as held:
             if held is None:
                 raise StoreBusy(
                     "another sync of this store is under way; try again when it is done"
@@ -157,14 +157,14 @@ class MachineSync:
             try:
                 remove_copies(self._work, only_begun=True)
                 remote.pull()
-                id = identity_of(remote, self._of.randbits)
+                id = identity_of(remote, self._common.randbits)
                 known = KnownRecords(
-                    self._of.store,
-                    Removals(self._of, again=again),
+                    self._common.store,
+                    Removals(self._common, again=again),
                     rows,
                     id,
                     self._mentions,
-                    self._of.randbits,
+                    self._common.randbits,
                     self._kinds,
                     self._doors,
                 )
@@ -173,46 +173,46 @@ class MachineSync:
                 place = error.filename or remote.folder
                 raise StoreError(os_error_reason(place, error)) from error
             finally:
-                if self._of.store.database.key is not None:
-                    # Copies of what others can read; beside an encrypted store nothing plain is left of them,
-                    # though it failed: what was on its way is sent again, under another name.
+                if self._common.store.database.key is not None:
+                    # Beside an encrypted store no plain copy may stay. A file that was being sent is then
+                    # sent again, under another machine id.
                     remove_copies(self._work)
 
 
 class _Exchange:
-    """One sync, which has the store's turn to sync."""
+    """One sync under way; it holds the lock for syncs of the store."""
 
     def __init__(
-        self, of: MachineSync, caller: Caller, remote: Remote, rows: SyncRows, known: KnownRecords
+        self, sync: MachineSync, caller: Caller, remote: Remote, rows: SyncRows, known: KnownRecords
     ) -> None:
-        self._store, self._trail = of._of.store, of._trail
-        self._rebuilds = of._rebuilds
-        self._ledger_texts = of._ledger_texts
+        self._store, self._trail = sync._common.store, sync._trail
+        self._rebuilds = sync._rebuilds
+        self._ledger_texts = sync._ledger_texts
         self._caller = caller
         self._remote = remote
         self._rows = rows
         self._id = known.remote
         self.files = RemoteFiles(remote.folder, self._id)
         self._known = known
-        self._work = of._work / self._id
-        self._name = of._name
+        self._work = sync._work / self._id
+        self._name = sync._name
         self.report = SyncReport(machine=known.marks.machine)
 
     @property
     def marks(self) -> Marks:
-        """How far this store and the remote have come with one another."""
+        """The progress of the exchange between this store and the remote."""
         return self._known.marks
 
-    # What was cut short
+    # Finishing an earlier sync
 
     def resume(self) -> None:
-        """End an exchange cut short by a kill: send the file on its way; find out about a copy of this store."""
+        """Finish an exchange that was killed: send its file. Take another id if a copy of this store uses ours."""
         marks = self.marks
         self._work.mkdir(parents=True, exist_ok=True, mode=0o700)
         if marks.outbox is not None:
             staged = self._staged(marks.outbox[0])
             if not staged.is_file() or _digest(staged) != marks.outbox[1]:
-                # Lost with a restored backup: what it held is sent anew, under another name.
+                # The file was lost with a restored backup: its records are sent anew, under another id.
                 self._rename()
             else:
                 self._publish(marks.outbox[0], staged)
@@ -230,27 +230,30 @@ class _Exchange:
     def take(self) -> None:
         """Take in every file that is new here, each whole or not at all."""
         refused = self._take_files()
-        if not self._lacking():
+        if not self._first_missing():
             return
         snapshots, self.report.refused = self.files.verified("snapshots")
         for each in snapshots:
             covers = each.header.covers
-            if any(covers.get(machine, 0) >= number for machine, number in self._lacking().items()):
+            if any(
+                covers.get(machine, 0) >= number
+                for machine, number in self._first_missing().items()
+            ):
                 self._take_verified(each, None)
         if refused and snapshots:
             refused = self._take_files()
         self.report.refused += [
             (name_of_changes(*file), reason) for file, reason in refused.items()
         ]
-        for file in sorted(self._lacking().items()):
+        for file in sorted(self._first_missing().items()):
             if file not in refused:
                 self.report.refused.append((name_of_changes(*file), _MISSING))
 
     def _take_files(self) -> dict[tuple[str, int], str]:
-        """Take in files of changes; return those that cannot be taken, and why.
+        """Take in files of changes; return the machine and number of those that cannot be taken, with the reasons.
 
-        A file may need what another machine's brings, such as the decision that one of its own takes the place of.
-        So those that were refused are tried again, as long as others were taken.
+        A file may depend on another machine's, as when its decision supersedes one of the other's.
+        So refused files are tried again as long as others were taken.
         """
         while True:
             new = [
@@ -265,7 +268,7 @@ class _Exchange:
                 return refused
 
     def _take(self, machine: str, number: int) -> str | None:
-        """Take in a file of changes; return why it cannot be taken, or None."""
+        """Take in a file of changes; return None, or the reason why it cannot be taken."""
         path = self.files.path(machine, number)
         before, erased_before = deepcopy(self.marks), self.report.erased
         try:
@@ -280,11 +283,12 @@ class _Exchange:
         return None
 
     def _take_verified(self, verified: Verified, file: tuple[str, int] | None) -> None:
+        """Take in a verified file, batch by batch; `file` is the machine and number of a file of changes, None for a snapshot."""
         self._erase_decisions(verified)
         taken = 0
         conflicts: list[SyncConflict] = []
         read = (each for each in entries(verified) if each.key[1] in self._known.kinds)
-        # Decisions are brought to Git at the end of a transaction; so of each file in one.
+        # Decisions are committed to Git at the end of a transaction, so a file with any is taken in one.
         size = verified.count if verified.decided else BATCH
         while True:
             batch = list(islice(read, max(size, 1)))
@@ -301,8 +305,8 @@ class _Exchange:
                 found = self._known.take_all([(each.key, each.state) for each in batch], erased)
                 self._log(verified, begun, found, batch)
                 if is_last:
-                    self._mark(verified, file)
-                # Last, since a commit is not undone.
+                    self._note_taken(verified, file)
+                # Last, because a commit to Git cannot be undone.
                 for organization in decided:
                     rebuildings[organization].run(self._caller_in(organization))
             taken += len(batch)
@@ -316,7 +320,7 @@ class _Exchange:
         self.report.files[verified.header.name] += 1
 
     def _erase(self, verified: Verified, erased: Collection[Key]) -> None:
-        """Enter in the trail the erasures of another machine that are new here; the features forget them."""
+        """Note in the trail the erasures on another machine that are new here, and let features forget the records."""
         new = [k for k in erased if k[1] is not Kind.VERSION and not self._known.is_erased(k)]
         if new:
             forget_erased(self._store, new)
@@ -326,32 +330,33 @@ class _Exchange:
             self.report.erased += 1
             self.marks.has_erased = True
         if self.marks.has_erased:
-            # In the transaction of the removal, so that a kill leaves it to the next sync to end the erasure.
+            # In the transaction of the removal, so that after a kill the next sync finishes the erasure.
             self._known.save()
 
     def _erase_decisions(self, verified: Verified) -> None:
-        """Erase here the decisions erased on another machine; a repeated sync ends one cut short by a kill."""
-        going: dict[str, list[str]] = {}
+        """Erase here the decisions that were erased on another machine; after a kill the next sync finishes this."""
+        to_erase: dict[str, list[str]] = {}
         for entry in entries(verified) if verified.decided else ():
             organization, kind, id = entry.key
             if kind in self._known.kinds and _erases_decision(entry):
                 here = self._store.get(Decision, organization, id)
                 if here is not None and not is_erased_decision(here):
-                    going.setdefault(organization, []).append(id)
+                    to_erase.setdefault(organization, []).append(id)
         caller = with_call(self._caller, reason=f"erased on {verified.header.name}")
-        for organization, ids in going.items():
+        for organization, ids in to_erase.items():
             self._ledger_texts.check(organization)
             self.note_erasure(is_open=True)
             self._ledger_texts.erase(caller, organization, ids)
             self.report.erased += len(ids)
 
     def note_erasure(self, *, is_open: bool) -> None:
-        """Note that older files and free pages may hold erased text, or that none does any more."""
+        """Store whether older files and free pages may contain erased text."""
         with self._store.transaction():
             self.marks.has_erased = is_open
             self._known.save()
 
-    def _mark(self, verified: Verified, file: tuple[str, int] | None) -> None:
+    def _note_taken(self, verified: Verified, file: tuple[str, int] | None) -> None:
+        """Store that a file of changes (`file`) was taken in, and the files that a snapshot covers."""
         if file is not None:
             self.marks.take(*file)
         for machine, number in verified.header.covers.items():
@@ -366,14 +371,14 @@ class _Exchange:
         conflicts: Sequence[SyncConflict],
         batch: Sequence[ChangeEntry],
     ) -> None:
-        """Write to the trail the records that came, their machine, and where that machine's own trail ended."""
+        """Write to the trail the file that was taken in, the end of its machine's own trail, its memories, and conflicts."""
         header = verified.header
         for name, since in begun.items():
             head = header.heads.get(name)
-            whence = "" if head is None else f", whose trail stood at entry {head[0]} ({head[1]})"
+            end = "" if head is None else f", whose trail stood at entry {head[0]} ({head[1]})"
             subject = (
                 f"taken from {header.name} {header.machine}-{header.number:08} "
-                f"(sha256 {verified.digest}){whence}"
+                f"(sha256 {verified.digest}){end}"
             )
             taken = self._known.taken_from(name, batch)
             self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject, taken, since)
@@ -388,8 +393,8 @@ class _Exchange:
                 [each.id],
             )
 
-    def _lacking(self) -> dict[str, int]:
-        """Return by machine the first number of a file that was not taken in, where a later one is known of."""
+    def _first_missing(self) -> dict[str, int]:
+        """Return by machine the number of its first file that was not taken in; nothing for machines without such a file."""
         marks, found = self.marks, {}
         known = {machine: max(files) for machine, files in self.files.changes().items()}
         for machine, noted in self.files.machines().items():
@@ -402,7 +407,7 @@ class _Exchange:
     # To the others
 
     def send(self) -> None:
-        """Send the changes made here, in as many files as it takes, and how far this store has come."""
+        """Send the changes made here, in as many files as necessary, and this store's own file."""
         while rows := self._next_rows():
             number, staged = self.marks.number + 1, self._staged(self.marks.number + 1)
             organizations = sorted({row.key[0] for row in rows})
@@ -414,10 +419,10 @@ class _Exchange:
                     subject = f"sent {self.marks.machine}-{number:08}"
                     self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject)
             self._publish(number, staged)
-        self._remote.publish({}, self._own())
+        self._remote.publish({}, self._own_file())
 
     def _next_rows(self) -> list[SyncRow]:
-        """Return the rows of the next file: of an organization's decisions all, since the rules hold for them together."""
+        """Return the rows of the next file; decisions are never split, because the ledger's rules are about all of them."""
         most = BATCH
         while True:
             rows = self._rows.unsent(self._id, most)
@@ -426,7 +431,7 @@ class _Exchange:
             most *= 2
 
     def _stage(self, staged: Path, number: int, rows: Sequence[SyncRow]) -> str:
-        """Write a file of changes, on the disk before the transaction ends; return its digest."""
+        """Write a file of changes for some rows and flush it to the disk; return its digest."""
         with replacing(staged) as file:
             writer = ChangeWriter(file, self._header(number))
             for row in rows:
@@ -443,11 +448,12 @@ class _Exchange:
         return _digest(staged)
 
     def _publish(self, number: int, staged: Path) -> None:
+        """Send a file of changes, and note that it arrived; take another id if the remote has another file of its name."""
         marks = self.marks
         name = f"changes/{name_of_changes(marks.machine, number)}"
         earlier, marks.number = marks.number, number
         try:
-            self._remote.publish({name: staged}, self._own())
+            self._remote.publish({name: staged}, self._own_file())
         except NameTaken:
             marks.number = earlier
             self._rename()
@@ -461,8 +467,8 @@ class _Exchange:
             self._known.save()
         staged.unlink(missing_ok=True)
 
-    def _own(self) -> dict[str, bytes]:
-        """Return the file that tells the others how far this store has come."""
+    def _own_file(self) -> dict[str, bytes]:
+        """Return by its name the file that tells other machines what this store has sent and taken in."""
         marks = self.marks
         content = json_line(
             {
@@ -485,18 +491,18 @@ class _Exchange:
     # Keeping the remote whole, and small
 
     def lost(self) -> Iterator[tuple[str, int]]:
-        """Yield the files that this store knows to have been in the remote and that are there no longer."""
+        """Yield machine and number of the files that this store knows to have been in the remote and that are missing."""
         return self.files.lost(self.marks.published())
 
-    def tidy(self, *, compact: bool) -> None:
-        """Put a snapshot in the place of files of changes, where they are many or it is asked for."""
+    def compact_if_due(self, *, compact: bool) -> None:
+        """Replace files of changes by a snapshot, if they are many or `compact` asks for it; remove files that were cut short."""
         changes = self.files.changes()
         size = sum(sum(files.values()) for files in changes.values())
         count = sum(len(files) for files in changes.values())
         is_due = count >= COMPACT_FROM and size > self.files.size_of_snapshots()
         if not (compact or is_due) or (self.report.refused and not compact):
             if cut := self.files.cut_short(self.files.covered()):
-                self._remote.publish({}, self._own(), cut)
+                self._remote.publish({}, self._own_file(), cut)
             return
         snapshots, _ = self.files.verified("snapshots")
         earlier = [each.header.covers for each in snapshots]
@@ -511,39 +517,39 @@ class _Exchange:
                         writer.add(self._known.entry(row.key))
             digest = writer.seal()
         name = f"{self.marks.machine}-{self.marks.number:08}-{digest[:8]}.jsonl"
-        gone = [f"changes/{each}" for each in self._passed(changes, covers, earlier)]
-        gone += [
+        removed = [f"changes/{each}" for each in self._dispensable(changes, covers, earlier)]
+        removed += [
             f"snapshots/{each.path.name}"
             for each in snapshots
             if each.path.name != name
             and all(covers.get(m, 0) >= n for m, n in each.header.covers.items())
         ]
-        gone += [each for each in self.files.cut_short(covers) if not each.endswith(f"/{name}")]
+        removed += [each for each in self.files.cut_short(covers) if not each.endswith(f"/{name}")]
         try:
-            self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
+            self._remote.publish({f"snapshots/{name}": staged}, self._own_file(), removed)
         except NameTaken:
-            # The same snapshot, damaged: its name has the digest of what it held.
+            # The name has the digest of the content, so the one there is this snapshot, damaged.
             self._remote.publish({}, {}, [f"snapshots/{name}"])
-            self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
+            self._remote.publish({f"snapshots/{name}": staged}, self._own_file(), removed)
         staged.unlink(missing_ok=True)
-        self.report.compacted = sum(each.startswith("changes/") for each in set(gone))
+        self.report.compacted = sum(each.startswith("changes/") for each in set(removed))
 
-    def _passed(
+    def _dispensable(
         self,
         changes: dict[str, dict[int, int]],
         covers: dict[str, int],
         earlier: Sequence[Mapping[str, int]],
     ) -> Iterator[str]:
-        """Yield the files that every machine has taken in, or that an earlier snapshot holds too."""
+        """Yield the names of covered files that every machine has taken in, or that an earlier snapshot contains, too."""
         machines = self.files.machines()
         for machine, files in changes.items():
             for number in files:
-                is_passed = all(
+                is_taken_by_all = all(
                     name == machine or noted.get("taken", {}).get(machine, 0) >= number
                     for name, noted in machines.items()
                 )
                 is_old = any(each.get(machine, 0) >= number for each in earlier)
-                if covers.get(machine, 0) >= number and (is_passed or is_old):
+                if covers.get(machine, 0) >= number and (is_taken_by_all or is_old):
                     yield name_of_changes(machine, number)
 
     def _staged(self, number: int) -> Path:
@@ -554,7 +560,7 @@ class _Exchange:
 
 
 def _erases_decision(entry: ChangeEntry) -> bool:
-    """Tell whether an edit of a decision stands that erased its text."""
+    """Tell whether an entry is of a decision with its text erased."""
     records = (each.record for each in entry.state.siblings if entry.key[1] is Kind.DECISION)
     return any(isinstance(each, Decision) and is_erased_decision(each) for each in records)
 
@@ -565,7 +571,7 @@ def _digest(path: Path) -> str:
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
-    """Say of a sync that the other machine's acts are taken back there."""
-    if act.named.act != ACT:
+    """Return for a sync that it is taken back on the other machine; None for other acts."""
+    if act.naming_entry.act != ACT:
         return None
     return Undoing(Reason("take it back on the machine where it was done, then sync again"))

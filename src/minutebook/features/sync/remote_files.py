@@ -16,7 +16,7 @@ FILE = re.compile(r"([0-9a-f]{16})-([0-9]{8})\.jsonl")
 """The name of a file of changes: its machine and its number there."""
 
 _MADE = re.compile(r"([0-9a-f]{16})-([0-9]{8})[-.]")
-"""How the name of a file begins: with its machine, and how many files of changes that had made."""
+"""The beginning of the name of a file: its machine, and the number of files of changes that the machine had written."""
 
 _HEADER = "sync.json"
 _FORMAT = "minutebook-sync-remote"
@@ -43,7 +43,7 @@ class RemoteFiles:
         return found
 
     def verified(self, kind: str) -> tuple[list[Verified], list[tuple[str, str]]]:
-        """Return the files of a kind that hold, and of the others the names and why they do not."""
+        """Return the sound files of a kind, and the names of the others with the reasons."""
         found, refused = list[Verified](), list[tuple[str, str]]()
         for name in names_in(self._folder, kind):
             try:
@@ -53,7 +53,7 @@ class RemoteFiles:
         return found, refused
 
     def machines(self) -> dict[str, dict[str, Any]]:
-        """Return each machine's description of itself; unreadable ones are passed over."""
+        """Return by machine its own file, with `name`, `number` and `taken`; unreadable ones are left out."""
         found = {}
         for name in names_in(self._folder, "machines"):
             try:
@@ -72,22 +72,22 @@ class RemoteFiles:
         return found
 
     def last_of(self, machine: str) -> int:
-        """Return the highest number that a machine's files ever had here, also of those that a snapshot took the place of."""
+        """Return the highest number of a machine's files that were ever here, replaced ones included."""
         numbers = [0, *self.changes().get(machine, {})]
         for name, noted in self.machines().items():
             numbers.append(noted["number"] if name == machine else noted["taken"].get(machine, 0))
         return max(numbers)
 
     def known(self) -> dict[str, int]:
-        """Return by machine the highest number that anything here speaks of."""
+        """Return by machine the highest number that any file here mentions."""
         machines = self.machines()
         taken = {name for noted in machines.values() for name in noted["taken"]}
         return {name: self.last_of(name) for name in {*self.changes(), *machines, *taken}}
 
     def lost(self, published: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-        """Yield machine and number of the files up to the given numbers that are neither here whole nor in a snapshot.
+        """Yield machine and number of files up to the given numbers that are neither here, with a seal, nor in a snapshot.
 
-        Of each file the end alone is read; `verified` finds what is damaged before it.
+        Only the end of each file is read; `verified` finds damage before it.
         """
         changes, covered = self.changes(), self.covered()
         for machine, last in sorted(published.items()):
@@ -97,7 +97,7 @@ class RemoteFiles:
                     yield machine, number
 
     def covered(self) -> dict[str, int]:
-        """Return by machine up to which number the snapshots that were not cut short hold its files."""
+        """Return by machine the number up to which sealed snapshots contain its files."""
         covered: dict[str, int] = {}
         for name in names_in(self._folder, "snapshots"):
             for machine, number in covers_of(self._folder / "snapshots" / name, self._id).items():
@@ -105,7 +105,7 @@ class RemoteFiles:
         return covered
 
     def cut_short(self, covered: Mapping[str, int]) -> list[str]:
-        """Return the files that were cut short, of which a snapshot that covers so much holds all that they held."""
+        """Return the names of files that were cut short and that a snapshot with such `covers` replaces."""
         found = []
         for kind in ("changes", "snapshots"):
             for name in names_in(self._folder, kind):
@@ -125,9 +125,9 @@ class RemoteFiles:
 
 
 def identity_of(remote: Remote, randbits: RandomBits) -> str:
-    """Return the remote's identity, made if nobody has begun it.
+    """Return the remote's id, creating one if the remote is empty.
 
-    Raises InvalidInput if the folder holds other things, or a later version wrote it.
+    Raises InvalidInput if the folder contains other files, or a later version wrote it.
     """
     path = remote.folder / _HEADER
     if not path.exists():
@@ -155,7 +155,7 @@ def identity_of(remote: Remote, randbits: RandomBits) -> str:
 
 
 def reason_of(error: MinutebookError) -> str:
-    """Return why a file was not taken in, without its name."""
+    """Return the reason why a file was not taken in, without the file's name."""
     match error:
         case InvalidArchive(reason=reason, line=line):
             return reason if line is None else f"line {line}: {reason}"

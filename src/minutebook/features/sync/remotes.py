@@ -1,6 +1,6 @@
-"""Where machines put their files for one another: a folder, a branch of a Git repository, a folder over SSH.
+"""Remotes, through which machines exchange files: a folder, a branch of a Git repository, a folder over SSH.
 
-The folder is the form of all: the others keep a copy of it here and carry the same files.
+The last two keep a local copy of the remote, which is a folder with the same files.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import tarfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from minutebook.record.errors import InvalidInput, StoreBusy, StoreError
@@ -21,7 +21,7 @@ from minutebook.record.reason import os_error_reason
 from minutebook.store.disk.atomic_file import new_file, replace_file
 
 FOLDERS = ("machines", "changes", "snapshots")
-"""The folders of a remote: what each machine has taken, what it changed, all there is."""
+"""The folders of a remote: the own files of machines, files of changes, and snapshots."""
 
 BRANCH = "minutebook-sync"
 """The branch of a Git repository that holds the files."""
@@ -30,33 +30,38 @@ _NAME = re.compile(r"[0-9a-z][0-9a-z.-]{0,100}")
 _TRIES = 20
 
 
+NewFiles: TypeAlias = Mapping[str, bytes | Path]
+"""The content of files that never change, or the files with it, by name (`folder/file`)."""
+
+OwnFiles: TypeAlias = Mapping[str, bytes]
+"""The content of this machine's own file, which it replaces, by name."""
+
+
 class NameTaken(Exception):
-    """Another file of that name is there, which nobody but this machine should have made."""
+    """The remote has a file of this name with other content, although only this machine should write such a file."""
 
 
 class Remote(Protocol):
-    """A place for files of a machine's own making, which never change, and one each that it replaces."""
+    """A place for the files of machines, which never change, except one own file of each, which it replaces."""
 
     folder: Path
-    """Where the files can be read since `pull`."""
+    """The folder in which the files can be read after `pull`."""
 
     def pull(self) -> None:
         """Bring the remote's files into `folder`. Raises StoreError if it cannot be reached."""
 
-    def publish(
-        self, new: Mapping[str, bytes | Path], own: Mapping[str, bytes], gone: Collection[str] = ()
-    ) -> None:
-        """Add files, replace files of this machine's own, remove files; each by its name, `a/b`.
+    def publish(self, new: NewFiles, own: OwnFiles, removed: Collection[str] = ()) -> None:
+        """Add `new` files, replace this machine's `own` file, remove files; names are `folder/file`.
 
-        A new file that is there with the same content is left. Raises NameTaken if it is there with
-        another, StoreError if the remote cannot be written.
+        A new file that is there already with the same content is left. Raises NameTaken if it has other
+        content, StoreError if the remote cannot be written.
         """
 
 
 def remote_of(text: str, cache: Path, folder: Path) -> Remote:
-    """Return the remote that a person named in a folder; copies of remotes are kept in the folder `cache`.
+    """Return the remote that a person named, relative to `folder`; local copies of remotes are kept in `cache`.
 
-    Raises InvalidInput if it is none.
+    Raises InvalidInput if the text names no remote.
     """
     own = cache / hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     if not text or text.startswith("-"):
@@ -80,7 +85,7 @@ def remote_of(text: str, cache: Path, folder: Path) -> Remote:
 
 
 class FolderRemote:
-    """A folder that the machines share: a disk that travels, a network drive, one that a program copies."""
+    """A folder that the machines share: on a removable disk, a network drive, or synchronized by another program."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -88,10 +93,8 @@ class FolderRemote:
     def pull(self) -> None:
         """Do nothing: the files are there."""
 
-    def publish(
-        self, new: Mapping[str, bytes | Path], own: Mapping[str, bytes], gone: Collection[str] = ()
-    ) -> None:
-        """Write the files; one gets its name when it is whole. Raises StoreError if that fails."""
+    def publish(self, new: NewFiles, own: OwnFiles, removed: Collection[str] = ()) -> None:
+        """Write and remove files; a file gets its name when it is whole. Raises StoreError if that fails."""
         try:
             for name, content in new.items():
                 _put_new(self._place(name), content)
@@ -99,7 +102,7 @@ class FolderRemote:
                 place = self._place(name)
                 if not place.is_file() or place.read_bytes() != content:
                     replace_file(place, content)
-            for name in gone:
+            for name in removed:
                 self._place(name).unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(os_error_reason(self.folder, error)) from error
@@ -131,7 +134,7 @@ def names_in(folder: Path, kind: str) -> dict[str, int]:
 
 
 class GitRemote:
-    """A branch of a Git repository; a push is a compare-and-swap, tried again where another came first."""
+    """A branch of a Git repository; a push is a compare-and-swap, tried again if another machine pushed first."""
 
     def __init__(self, url: str, cache: Path) -> None:
         self._url = url
@@ -145,7 +148,7 @@ class GitRemote:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not (self._git_folder / "HEAD").exists():
             self._git("init", "--quiet")
-        # What a git that was killed left: nobody else works here.
+        # Locks left by a git that was killed; no other process uses this copy.
         for lock in self._git_folder.rglob("*.lock"):
             lock.unlink(missing_ok=True)
         self._base = self._head()
@@ -166,20 +169,18 @@ class GitRemote:
         self._git("checkout-index", "--all", "--force", "--quiet")
         self._git("clean", "--quiet", "-fdx")
 
-    def publish(
-        self, new: Mapping[str, bytes | Path], own: Mapping[str, bytes], gone: Collection[str] = ()
-    ) -> None:
-        """Commit the files and push; where files go, the commit begins a new history, so that it stays small.
+    def publish(self, new: NewFiles, own: OwnFiles, removed: Collection[str] = ()) -> None:
+        """Commit the files and push. If files are removed, the commit begins a new history, so that the branch stays small.
 
         Raises StoreBusy if others push all the time, StoreError if it cannot be pushed.
         """
         for _ in range(_TRIES):
-            self._files.publish(new, own, gone)
+            self._files.publish(new, own, removed)
             self._git("add", "--all", "--force", ".")
             tree = self._git("write-tree")
             if self._base and tree == self._git("rev-parse", f"{self._base}^{{tree}}"):
                 return
-            parent = ("-p", self._base) if self._base and not gone else ()
+            parent = ("-p", self._base) if self._base and not removed else ()
             commit = self._git("commit-tree", tree, *parent, "-m", "Sync")
             lease = f"--force-with-lease=refs/heads/{BRANCH}:{self._base}"
             target = f"{commit}:refs/heads/{BRANCH}"
@@ -220,7 +221,7 @@ class GitRemote:
 
 
 class SshRemote:
-    """A folder of another machine, reached by `ssh` and that machine's own sh, tar and ln."""
+    """A folder on another machine, reached by `ssh` and that machine's sh, tar and ln."""
 
     def __init__(self, url: str, cache: Path) -> None:
         parts = urlsplit(url)
@@ -229,7 +230,7 @@ class SshRemote:
         user = f"{parts.username}@" if parts.username else ""
         port = ["-p", str(parts.port)] if parts.port else []
         self._ssh = ["ssh", *port, "--", f"{user}{parts.hostname}"]
-        # As in Git's addresses: /~/x is below the home folder.
+        # As in Git's addresses, /~/x is below the home folder.
         home = parts.path.startswith("/~/")
         self._path = f'"$HOME"/{shlex.quote(parts.path[3:])}' if home else shlex.quote(parts.path)
         self._url = url
@@ -237,7 +238,7 @@ class SshRemote:
         self._files = FolderRemote(self.folder)
 
     def pull(self) -> None:
-        """Bring the files that are not here, and those that machines replace."""
+        """Copy the files that are not here, and those that machines replace."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         listing = self._sh(
             'for f in sync.json machines/* changes/* snapshots/*; do [ -f "$f" ] && '
@@ -254,10 +255,8 @@ class SshRemote:
         if wanted:
             self._unpack(self._sh(f"tar cf - {' '.join(wanted)}"), set(wanted))
 
-    def publish(
-        self, new: Mapping[str, bytes | Path], own: Mapping[str, bytes], gone: Collection[str] = ()
-    ) -> None:
-        """Send the files in one connection; one gets its name when it is whole."""
+    def publish(self, new: NewFiles, own: OwnFiles, removed: Collection[str] = ()) -> None:
+        """Send the files in one connection; a file gets its name when it is whole."""
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as tar:
             for name, content in (*new.items(), *own.items()):
@@ -271,10 +270,10 @@ class SshRemote:
             f"{{ ln {part}/{n} {n} 2>/dev/null || cmp -s {part}/{n} {n} || exit 9; }}" for n in new
         ]
         steps += [f"mv -f {part}/{name} {name}" for name in own]
-        steps += [f"rm -f {name}" for name in gone]
+        steps += [f"rm -f {name}" for name in removed]
         steps += [f"rm -rf {part}", "sync"]
         self._sh(" && ".join(steps), packed.getvalue())
-        self._files.publish(new, own, gone)
+        self._files.publish(new, own, removed)
 
     def _has(self, name: str, size: int) -> bool:
         place = self.folder / name
@@ -308,7 +307,7 @@ class SshRemote:
 
 
 def _listed(listing: bytes) -> dict[str, int]:
-    """Read names and sizes; a name that no machine of ours gives is passed over."""
+    """Return the sizes of files by name, from the output of the listing; foreign names are left out."""
     found = {}
     for line in listing.decode("utf-8", "replace").splitlines():
         size, _, name = line.partition(" ")
@@ -320,7 +319,7 @@ def _listed(listing: bytes) -> dict[str, int]:
 
 
 def _put_new(place: Path, content: bytes | Path) -> None:
-    """Write a file that never changes. Raises NameTaken if another of its name is there."""
+    """Write a file that never changes. Raises NameTaken if there is one of its name with other content."""
     source = None if isinstance(content, bytes) else content
     try:
         with new_file(place, str(place)) as file:

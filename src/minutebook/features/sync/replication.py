@@ -1,10 +1,9 @@
-"""Versions of one record on several machines, and how two of these states become one.
+"""The states of one record on several machines, and merging them.
 
-Each edit of a record has a name, its dot: the machine and the number of the edit there. A `State` holds
-the edits that nobody has replaced, and as its context all edits that are known of, replaced or not. To
-merge two states is commutative, associative and idempotent, so machines that have heard of the same
-edits agree, in whatever order they heard of them, and no clock is asked. The form is that of dotted
-version vectors (Preguiça and others, 2010).
+Each edit of a record is identified by its dot: the machine and the number of the edit there. A `ReplicaState` has
+the edits that no other edit has replaced, and as its context all known edits, replaced or not. Merging
+is commutative, associative and idempotent, so machines that know the same edits agree, in whatever order
+they learned of them, without clocks. These are dotted version vectors (Preguiça and others, 2010).
 """
 
 import hashlib
@@ -21,23 +20,23 @@ Dot: TypeAlias = tuple[str, int]
 """A machine, and the number of an edit of the record there, counted from 1."""
 
 REMOVED = ""
-"""The digest of a record that is not there."""
+"""The digest of a removed record."""
 
 DERIVED = "~"
-"""How the machine of a dot begins that no machine made: the edit follows from others, everywhere the same."""
+"""The beginning of the machine in the dot of a derived edit: one that follows from others and is the same on each machine."""
 
 TRAVELLING = (
     *(Kind.MEMORY, Kind.VERSION, Kind.ENTITY, Kind.RELATION, Kind.LINK),
     *(Kind.PROPOSAL, Kind.TURN, Kind.SUMMARY, Kind.DECISION),
 )
-"""The kinds that machines exchange; memories come first, since the others ask whether theirs is there."""
+"""The kinds that machines exchange; memories come first, because versions and links need them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """An edit that nobody has replaced: its dot, the digest of the record after it, and the record's line.
+    """An edit that no other has replaced: its dot, the digest of the record after it, and the record's line.
 
-    `line` is None for a removed record, and where the store holds the record.
+    `line` is None for a removed record, and for one that the store has.
     """
 
     dot: Dot
@@ -46,13 +45,16 @@ class Sibling:
 
     @property
     def record(self) -> Record | None:
-        """The record as of this edit, if its line is here."""
+        """The record after this edit; None if there is no line."""
         return None if self.line is None else record_of(object_of(self.line))
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """The edits of one record that are known: those that stand, and all there were."""
+    """The known edits of one record: `siblings` are those that no other has replaced.
+
+    `context` is by machine the number of its edits that are known.
+    """
 
     context: Mapping[str, int]
     siblings: tuple[Sibling, ...]
@@ -63,23 +65,23 @@ class ReplicaState:
 
     @property
     def digests(self) -> frozenset[str]:
-        """The digests of the edits that stand; several are a conflict."""
+        """The digests of the siblings; several are a conflict."""
         return frozenset(each.digest for each in self.siblings)
 
     def edited(self, machine: str, line: bytes | None) -> "ReplicaState":
-        """Return the state after an edit that replaces all that stand."""
+        """Return the state after an edit by a machine that replaces all siblings."""
         number = self.context.get(machine, 0) + 1
         sibling = Sibling((machine, number), digest_of(line), line)
         return ReplicaState({**self.context, machine: number}, (sibling,))
 
     def derived(self, line: bytes | None) -> "ReplicaState":
-        """Return the state after an edit that follows from this state, and has the same dot on each machine."""
+        """Return the state after a derived edit, which has the same dot on each machine."""
         known = json_line({"context": dict(sorted(self.context.items()))})
         name = DERIVED + hashlib.sha256(known + (line or b"")).hexdigest()[:16]
         return self.edited(name, line)
 
     def renamed(self, machine: str, other: str) -> "ReplicaState":
-        """Return the state with the machine's latest edit, which nobody has heard of, as another's."""
+        """Return the state with the machine's latest edit, which was not sent yet, under another machine id."""
         number = self.context.get(machine, 0)
         if not any(each.dot == (machine, number) for each in self.siblings):
             return self
@@ -92,29 +94,24 @@ class ReplicaState:
 
 
 UNKNOWN = ReplicaState({}, ())
-"""What is known of a record that nobody has heard of."""
+"""The state of an unknown record."""
 
 
 def merge(one: ReplicaState, other: ReplicaState) -> ReplicaState:
-    """Return the union of both states: an edit stands if both have it, or one has it and the other never saw it."""
+    """Return both states merged: a sibling of one stays if the other has it, too, or does not know the edit."""
     here = {each.dot: each for each in one.siblings}
     there = {each.dot: each for each in other.siblings}
-    standing = [
-        here.get(dot, there.get(dot))
-        for dot in sorted(here.keys() | there.keys())
-        if (dot in here and dot in there)
-        or (dot in here and not other.knows(dot))
-        or (dot in there and not one.knows(dot))
-    ]
+    siblings = {dot: each for dot, each in there.items() if dot in here or not one.knows(dot)}
+    siblings |= {dot: each for dot, each in here.items() if dot in there or not other.knows(dot)}
     names = one.context.keys() | other.context.keys()
     context = {n: max(one.context.get(n, 0), other.context.get(n, 0)) for n in sorted(names)}
-    return ReplicaState(context, tuple(each for each in standing if each is not None))
+    return ReplicaState(context, tuple(siblings[dot] for dot in sorted(siblings)))
 
 
 def travelling_line(record: Record | None) -> bytes | None:
     """Return a record as the line that machines exchange; a decision without its commit, which is local.
 
-    None for a decision that waits, or waited, as a proposal since Git brought it: Git brings it to the others.
+    Returns None for no record, and for a proposal that Git brought, because Git brings it to the others.
     """
     if record is None or (isinstance(record, Proposal) and is_in_git(record)):
         return None
@@ -127,10 +124,10 @@ def digest_of(line: bytes | None) -> str:
 
 
 def winner_of(state: ReplicaState) -> Sibling:
-    """Return the edit that is shown of those that stand: the same on each machine.
+    """Return the sibling to be shown, the same on each machine.
 
-    A record that is there comes before a removed one, a locked memory before one that is not, one that
-    was changed later before an earlier one, as its own machine's clock said; then the digest decides.
+    A record wins over a removed one, then one that is not soft-deleted, then a locked memory, then the one that
+    was changed later by its own machine's clock; then the digest decides.
     """
     return max(state.siblings, key=_rank)
 
@@ -148,7 +145,7 @@ def _rank(sibling: Sibling) -> tuple[bool, bool, bool, str, str]:
     return (True, is_standing, is_locked, str(at), sibling.digest)
 
 
-def differing(one: Record, other: Record) -> list[str]:
+def differing_fields(one: Record, other: Record) -> list[str]:
     """Return the names of the fields in which two records of a kind differ, times of changes aside."""
     lines = [object_of(travelling_line(each) or b"{}") for each in (one, other)]
     names = sorted(lines[0].keys() | lines[1].keys())
@@ -160,7 +157,7 @@ def differing(one: Record, other: Record) -> list[str]:
 
 
 def document_of(state: ReplicaState, *, with_lines: bool) -> dict[str, Any]:
-    """Return a state as JSON has it; without lines where the store has them or nobody asks."""
+    """Return a state as JSON; with the records' lines if `with_lines`, as far as the state has them."""
     siblings = []
     for each in state.siblings:
         written: dict[str, Any] = {"dot": list(each.dot), "digest": each.digest}
@@ -171,7 +168,7 @@ def document_of(state: ReplicaState, *, with_lines: bool) -> dict[str, Any]:
 
 
 def state_of(document: Mapping[str, Any]) -> ReplicaState:
-    """Return the state that JSON describes. Raises InvalidInput if it is none."""
+    """Return the state that `document_of` wrote. Raises InvalidInput if the document does not fit."""
     context, listed = document.get("context"), document.get("siblings")
     if not isinstance(context, dict) or not isinstance(listed, list):
         raise InvalidInput("context", "and siblings must be given: what is known of the record")

@@ -10,12 +10,12 @@ from minutebook.store.sql.database import Database
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import value_text
 
-# Other machines have yet to hear of removed links, or know them by these ids.
+# Deletions are kept, because they are still to be sent to other machines.
 _MARKS = SideTable(
     "sync_marks", "remote name, marks name", key="remote", indices={}, keeps_deletions=True
 )
 
-# Here `organization` is a name, as the other machines know it.
+# `organization` is a name here, because other machines have other numbers.
 _ROWS = SideTable(
     "sync_rows",
     "remote name, organization name, kind name, id name, digest name, file integer, state name",
@@ -31,17 +31,17 @@ _BATCH = 500
 _ALL = 1 << 62
 
 UNSENT = -1
-"""The number of the file of a row that has news and is in no file yet."""
+"""The `file` of a row with edits that are in no file yet."""
 
 SENT = 0
-"""That of a row without news."""
+"""The `file` of a row without edits to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyncRow:
-    """The sync state of a record in one remote: the digest as it is here, the state as JSON.
+    """The sync state of a record in one remote: the digest of the record here, and its state as JSON.
 
-    `file` is the number of the file in which the row's news is on its way, SENT or UNSENT.
+    `file` is the number of the file in which its edit is being sent, or SENT or UNSENT.
     """
 
     key: Key
@@ -53,31 +53,31 @@ class SyncRow:
 class SyncRows:
     """The sync state of each remote, named by the remote's identity, in tables of the database.
 
-    Inside a transaction of the store, what is written is part of it.
+    Inside a transaction of the store, writes are part of it.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def remotes(self) -> list[str]:
-        """Return the remotes of which anything is known."""
+        """Return the ids of the known remotes."""
         return [str(name) for (name,) in self._read("SELECT remote FROM sync_marks ORDER BY 1")]
 
     def marks(self, remote: str) -> dict[str, Any]:
-        """Return the last marks of a remote as a whole; none of one that is new."""
+        """Return the marks of a remote; empty for a new one."""
         rows = self._read("SELECT marks FROM sync_marks WHERE remote = ?", remote)
         noted: dict[str, Any] = json.loads(rows[0][0]) if rows else {}
         return noted
 
     def put_marks(self, remote: str, marks: dict[str, Any]) -> None:
-        """Store the marks of a remote as a whole, in place of the last ones."""
+        """Store the marks of a remote, replacing the last ones."""
         self._write(
             "INSERT INTO sync_marks VALUES (?, ?) ON CONFLICT (remote) DO UPDATE SET marks = EXCLUDED.marks",
             *(remote, json.dumps(marks)),
         )
 
     def get(self, remote: str, key: Key) -> SyncRow | None:
-        """Return the sync state of a record."""
+        """Return the sync state of a record; None if it has none."""
         query = (
             f"SELECT {_FIELDS} FROM sync_rows"  # noqa: S608
             " WHERE remote = ? AND organization = ? AND kind = ? AND id = ?"
@@ -96,15 +96,15 @@ class SyncRows:
         )
 
     def unsent(self, remote: str, limit: int) -> list[SyncRow]:
-        """Return rows with news that are in no file yet, by key."""
+        """Return rows with edits that are in no file yet, by key, at most `limit`."""
         return self._in_file(remote, UNSENT, limit)
 
     def sending(self, remote: str, file: int) -> list[SyncRow]:
-        """Return the rows with news on its way in a file, by key."""
+        """Return the rows with edits that are being sent in a file, by key."""
         return self._in_file(remote, file, _ALL)
 
     def sent(self, remote: str, file: int) -> None:
-        """Note that a file has arrived: its rows have no news any more."""
+        """Note that a file has arrived, so that its rows have no edits to be sent."""
         self._write(
             f"UPDATE sync_rows SET file = {SENT} WHERE remote = ? AND file = ? AND file <> 0",  # noqa: S608
             remote,
@@ -112,7 +112,7 @@ class SyncRows:
         )
 
     def each(self, remote: str) -> Iterator[SyncRow]:
-        """Yield the sync state of every record, by key, holding few of them."""
+        """Yield the sync state of every record, by key, with few of them in memory."""
         after: tuple[Any, ...] = ("", "", "")
         while True:
             rows = self._read(
@@ -138,7 +138,7 @@ class SyncRows:
             return connection.rows(query, values)
 
     def _write(self, statement: str, *values: Any) -> None:
-        with self._database.writing_beside() as connection:
+        with self._database.writing_outside_feed() as connection:
             connection.run(statement, values)
 
 

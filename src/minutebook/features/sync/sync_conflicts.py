@@ -1,6 +1,6 @@
-"""The resolved version of a record edited on several machines at once, and the place of the others.
+"""Resolves conflicts: which version of a record is shown that was edited on several machines, and where the others are kept.
 
-All of it follows from the edits alone, so each machine makes the same records of them.
+Everything follows from the edits alone, so each machine makes the same records.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from minutebook.features.sync.replication import (
     REMOVED,
     ReplicaState,
     Sibling,
-    differing,
+    differing_fields,
     travelling_line,
     winner_of,
 )
@@ -53,9 +53,9 @@ _REQUEST = "sync"
 class SyncConflict:
     """A record that was edited on several machines at once.
 
-    `fields` differ between the versions, `copies` are the ids of memories that hold the other versions;
-    `was_removed` tells that one machine removed what another edited. `newest` is the id of the version that by its words
-    perhaps revises the others; empty if none does.
+    `fields` differ between the versions, `copies` are the ids of memories with the other versions;
+    `was_removed` tells that one machine removed the record while another edited it. `newest` is the id of the version
+    that, by its words, perhaps revises the others; empty if none does.
     """
 
     organization: str
@@ -69,14 +69,14 @@ class SyncConflict:
 
     @property
     def other_versions(self) -> str:
-        """Where the other versions are, and which perhaps revises the others, to end a sentence with."""
+        """The end of a sentence with the ids of the other versions, and the one that perhaps revises the others."""
         kept = f"; the other version is {', '.join(self.copies)}" if self.copies else ""
         return f"{kept}; {self.newest} perhaps revises the other" if self.newest else kept
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The version of a record for the store (None: deleted), and the versions beside it."""
+    """The version of a record for the store (None: removed), further records to be added, and the conflict to be reported."""
 
     shown: Record | None
     added: tuple[Record, ...] = ()
@@ -84,9 +84,9 @@ class Resolution:
 
 
 def resolve(state: ReplicaState) -> Resolution:
-    """Return the resolution of the edits that stand.
+    """Return the resolution of a state.
 
-    Raises InvalidInput if a decision stands in two forms of which at most one can be true.
+    Raises InvalidInput if two versions of a decision differ in fields that no act may change.
     """
     winner = winner_of(state)
     shown = winner.record
@@ -103,10 +103,11 @@ def resolve(state: ReplicaState) -> Resolution:
         case Version():
             added = _versions(shown, losers)
         case Entity() | Proposal() | Turn() | Summary():
-            said = _content(shown)
-            added = [part for each in others if _content(each) != said for part in _kept(each)]
+            for other in others:
+                if _content(other) != _content(shown):
+                    added += _as_memory(other)
     was_removed = any(loser.digest == REMOVED for loser in losers)
-    fields = sorted({name for other in others for name in differing(shown, other)})
+    fields = sorted({name for other in others for name in differing_fields(shown, other)})
     copies = [each for each in added if isinstance(each, Memory)]
     newest = _newest([shown, *copies]) if isinstance(shown, Memory) else ""
     name, ids = (shown.organization, shown.kind, shown.id), tuple(each.id for each in copies)
@@ -143,9 +144,9 @@ def _merged(shown: Decision, others: Sequence[Record]) -> Decision:
 
 
 def _memory(winner: Memory, others: Sequence[Record]) -> tuple[Memory, list[Record]]:
-    """Return the memory as it is shown, and its new version and the memories of the other versions.
+    """Return the memory to be shown, and the records to be added: its version, and the other versions as memories.
 
-    Its number is beyond those of all versions, so that the next edit takes the place of none.
+    Its version number is higher than all others, so that the next edit replaces none of them.
     """
     memories = [each for each in others if isinstance(each, Memory)]
     top = max(each.version for each in (winner, *memories))
@@ -176,7 +177,7 @@ def _version_of(memory: Memory) -> Version:
 
 
 def _copy(shown: Memory, other: Memory) -> list[Record]:
-    """Return another version of a memory as a memory of its own, with its version and its link."""
+    """Return another version of a memory as a separate memory, with its version and a link to the one shown."""
     line = travelling_line(other) or b""
     copy = replace(
         other,
@@ -202,7 +203,7 @@ def _copy(shown: Memory, other: Memory) -> list[Record]:
 
 
 def _versions(shown: Version, losers: Sequence[Sibling]) -> list[Record]:
-    """Return the texts that other machines have under the same number, with ids of their own."""
+    """Return the other versions under the same number with a different text, with new ids."""
     return [
         replace(other, id=f"{other.id}.{loser.digest[:8]}")
         for loser in losers
@@ -212,7 +213,7 @@ def _versions(shown: Version, losers: Sequence[Sibling]) -> list[Record]:
 
 
 def _content(record: Record) -> object:
-    """Return the content of a record that is no memory, without author and time."""
+    """Return the content of a record that is no memory: what somebody wrote, without author and time."""
     match record:
         case Entity():
             return (record.name, record.type, record.description, record.aliases)
@@ -222,8 +223,8 @@ def _content(record: Record) -> object:
             return None
 
 
-def _kept(other: Record) -> list[Record]:
-    """Return a memory that holds another version of a record which is no memory."""
+def _as_memory(other: Record) -> list[Record]:
+    """Return another version of a record that is no memory as a memory with its line, and that memory's version."""
     line = travelling_line(other) or b""
     repository, user = getattr(other, "repository", None), getattr(other, "user", None)
     scope = ScopeLevel.USER if user is not None else ScopeLevel.ORGANIZATION

@@ -147,8 +147,8 @@ class Inbox:
     def settled(self, act: DoneAct) -> list[Suggestion]:
         """Return the suggestions that an act settled, or opened again, as their state tells."""
         entries = [each.number for each in act.entries]
-        found = self._rows.settled(act.last.organization, entries)
-        return [each for each in found if each.settled_by == act.last.actor]
+        found = self._rows.settled(act.last_entry.organization, entries)
+        return [each for each in found if each.settled_by == act.last_entry.actor]
 
     def apply_by_rules(self, caller: Caller, rules: Mapping[Topic, float]) -> Counter[Topic]:
         """Apply the open suggestions that are certain enough for a rule, each only once; return how many of each finding."""

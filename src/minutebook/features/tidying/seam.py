@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App
 from minutebook.features.tidying.findings import FINDINGS, State, Topic
-from minutebook.memory.access.provenance import words_of
+from minutebook.memory.access.provenance import provenance_phrase
 from minutebook.record.caller import Caller
 from minutebook.record.day import DayPart, DaySpan, DayTopic
 from minutebook.record.reason import Reason, counted
@@ -100,7 +100,7 @@ def pairs_to_word(app: App, caller: Caller) -> str:
         arguments = {"memory_type": type, "metadata": {MERGES: [memory.id for memory in pair]}}
         if user is not None:
             arguments["user_id"] = user
-        texts = [{"written_by": words_of(memory), "text": memory.text} for memory in pair]
+        texts = [{"written_by": provenance_phrase(memory), "text": memory.text} for memory in pair]
         lines.append(json.dumps({"texts": texts, "arguments": arguments}, ensure_ascii=False))
     return "\n".join(lines) or NOTHING
 

@@ -1,4 +1,4 @@
-"""Take acts back."""
+"""The command that takes acts back."""
 
 import click
 
@@ -52,11 +52,10 @@ def _lines(act: ListedAct) -> list[str]:
     who = style(
         f"{act.at.astimezone():%Y-%m-%d %H:%M}, {quoted_name(act.actor)}{through}", dim=True
     )
-    line = f"{act.number:>6}  {act.text}  {who}"
-    return [
-        line,
-        *([style(f"        cannot be taken back: {act.obstacle}", dim=True)] * bool(act.obstacle)),
-    ]
+    lines = [f"{act.number:>6}  {act.text}  {who}"]
+    if act.obstacle:
+        lines.append(style(f"        cannot be taken back: {act.obstacle}", dim=True))
+    return lines
 
 
 COMMANDS = (undo,)

@@ -10,5 +10,5 @@ FEATURE = Feature(
     today=".operations:acts_of_day",
     pages=WebPages(acts={"/undo/{name}": ".undo:take_back"}),
     jobs=".undo:jobs",
-    on={Event.ACT: ".images:keep"},
+    on={Event.ACT: ".images:keep_images"},
 )

@@ -1,4 +1,4 @@
-"""Keep the records that an act changes as they were before it, for a day."""
+"""Images: the records that an act changed as they were before it, kept for a day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -10,40 +10,45 @@ from minutebook.record.trust.acts import FINAL
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Change
 
-KEPT = timedelta(days=1)
-"""For how long an act can be taken back."""
+KEPT_FOR = timedelta(days=1)
+"""The time for which an act can be taken back."""
 
-MOST = 5_000
-"""Records of one entry that are kept: of more, as of an archive that replaces a store, none is."""
+MOST_RECORDS = 5_000
+"""The most records of an entry: if it changed more, as an archive that replaces a store does, no image is kept."""
 
-_STAY = FINAL | {"sync", "import_own", "replace", "record", "supersede", "accept", "rebuild"}
-"""Acts that no image takes back: those after which no copy is to be left, another machine's, an archive's, those in Git."""
+_WITHOUT_IMAGES = FINAL | {
+    *("sync", "import_own", "replace", "record", "supersede", "accept", "rebuild"),
+}
+"""Acts without images: those after which no copy may be left, those of other machines and archives, and those in Git."""
 
 _BATCH = 500
 
 
-def keep(
+def keep_images(
     store: Tended,
     entry: Entry,
     changes: Sequence[Change],
     noted: Mapping[tuple[Kind, str], Record | None],
 ) -> None:
-    """Keep the changed records of an entry as they were, in its transaction; of those `noted` that is known."""
+    """Keep the images of the records that an entry changed, in its transaction.
+
+    `noted` has records as they were before, by kind and id (None: new); those of other changes are read from the store.
+    """
     rows, organization = ImageRows(store.database), entry.organization
-    if entry.act in _STAY:
+    if entry.act in _WITHOUT_IMAGES:
         return
-    # A version is only ever added, but where its memory goes.
+    # Versions are only added, and removed only with their memory.
     changed = [each for each in changes if each.kind is not Kind.VERSION or each.deleted]
     unknown = [each for each in changed if (each.kind, each.id) not in noted]
     known = [record for each in changed if (record := noted.get((each.kind, each.id))) is not None]
-    if len(changed) <= MOST and (known or unknown):
+    if len(changed) <= MOST_RECORDS and (known or unknown):
         found = [*known, *_before(store, organization, unknown)]
-        rows.prune(organization, entry.at - KEPT)
+        rows.prune(organization, entry.at - KEPT_FOR)
         rows.add(organization, entry.number, entry.at, found)
 
 
 def _before(store: Tended, organization: str, changes: Sequence[Change]) -> Iterator[Record]:
-    """Yield the changed records as they were committed, those that were there."""
+    """Yield changed records as they were before the transaction; new ones are left out."""
     if not changes:
         return
     ids: dict[Kind, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Operations of undo: list acts, take one back."""
+"""The operations of undo: listing acts, and taking one back."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListedAct:
-    """An act with the number by which it is taken back; `obstacle` is empty if it can be."""
+    """An act with the number by which it is taken back; `obstacle` tells why it cannot be, empty if it can."""
 
     number: str
     at: datetime
@@ -43,14 +43,14 @@ def last_acts(app: "App", caller: Caller, limit: int) -> list[ListedAct]:
 
 @operation("knowledge")
 def act_of(app: "App", caller: Caller, number: str | None) -> ListedAct:
-    """Return an act by its number; without one the caller's own last that holds."""
+    """Return an act by its number; without one, the caller's own last act that was not taken back."""
     undo = _undo(app)
     return listed(app, caller, undo.last(caller) if number is None else undo.read(caller, number))
 
 
 @operation("knowledge", writes=True)
 def take_back(app: "App", caller: Caller, number: str) -> ListedAct:
-    """Take an act back; return the act of doing so."""
+    """Take an act back; return the act that did so."""
     _undo(app).take_back(caller, number)
     (done,) = _undo(app).acts(caller, 1)
     return listed(app, caller, done)
@@ -58,25 +58,25 @@ def take_back(app: "App", caller: Caller, number: str) -> ListedAct:
 
 def listed(app: "App", caller: Caller, found: "FoundAct") -> ListedAct:
     """Return an act as it is listed."""
-    from minutebook.features.undo.saying import counts, said
+    from minutebook.features.undo.saying import count_by_kind, sentence_of
 
     act = found.act
-    last, origin = act.last, act.last.origin
+    last, origin = act.last_entry, act.last_entry.origin
     return ListedAct(
         name_of(caller, act),
         last.at,
         last.actor,
         "" if origin is None else origin.client,
-        act.named.act,
-        said(act, _undo(app).subjects(caller, act)),
-        counts(act),
+        act.naming_entry.act,
+        sentence_of(act, _undo(app).subjects(caller, act)),
+        count_by_kind(act),
         _undo(app).obstacle(caller, found),
     )
 
 
 def name_of(caller: Caller, act: DoneAct) -> str:
     """Return the name of an act for a caller: its number, with the organization if it is another's."""
-    home, number = act.last.organization, act.last.number
+    home, number = act.last_entry.organization, act.last_entry.number
     return str(number) if home == default_organization(caller) else f"{number}@{home}"
 
 
@@ -88,7 +88,7 @@ def _undo(app: "App") -> "Undo":
 
 
 MOST, AMONG = 5, 100
-"""Acts that are told of, and among which those that hold are looked for."""
+"""The most acts in the report of a day, and the latest acts among which these are searched."""
 
 
 def acts_of_day(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
@@ -98,7 +98,9 @@ def acts_of_day(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     acts = [
         each
         for each in _undo(app).acts(caller, AMONG)
-        if span.holds(each.act.last.at) and each.taken_by is None and each.act.named.act != UNDO
+        if span.holds(each.act.last_entry.at)
+        and each.taken_by is None
+        and each.act.naming_entry.act != UNDO
     ]
     found = [listed(app, caller, each) for each in acts[:MOST]]
     lines = [

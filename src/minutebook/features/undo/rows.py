@@ -1,4 +1,4 @@
-"""Records as they were before acts, in a table of the database."""
+"""The table of images: records as they were before acts."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ class ImageRows:
         self._database = database
 
     def add(self, organization: str, entry: int, at: datetime, records: Sequence[Record]) -> None:
-        """Keep records as they were before an entry."""
+        """Store records as they were before an entry."""
         if not records:
             return
         with self._database.writing(organization) as (connection, key):
@@ -59,7 +59,7 @@ class ImageRows:
         return found
 
     def latest(self, organization: str, id: str) -> Record | None:
-        """Return a record as it was before the latest act on it, None if no image is kept."""
+        """Return a record as it was before the latest act on it; None if there is no image of it."""
         key = self._database.number_of(organization)
         with self._database.reading() as connection:
             rows = connection.rows(
@@ -70,7 +70,7 @@ class ImageRows:
         return _record(rows[0][0]) if rows else None
 
     def set_at(self, organization: str, entries: Sequence[int], at: datetime) -> None:
-        """Count the day for which images are kept from an instant on."""
+        """Set the instant from which the day is counted for which the images of some entries are kept."""
         with self._database.writing(organization) as (connection, key):
             connection.run_many(
                 "UPDATE undo_images SET at = ? WHERE organization = ? AND entry = ?",
@@ -78,7 +78,7 @@ class ImageRows:
             )
 
     def prune(self, organization: str, before: datetime) -> None:
-        """Remove an organization's images of before an instant."""
+        """Remove an organization's images that are older than an instant."""
         expired = "FROM undo_images WHERE organization = ? AND at < ?"
         values = (self._database.number_of(organization), microseconds(before))
         with self._database.reading() as connection:

@@ -1,4 +1,4 @@
-"""An act in a sentence."""
+"""Sentences that describe acts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from minutebook.record.records import Memory, Record, TextRecord
 from minutebook.record.trust.done_acts import DoneAct
 
 QUOTED = 60
-"""Characters of a record that are quoted."""
+"""The most characters of a record that are quoted."""
 
 
-def said(act: DoneAct, subjects: Sequence[Record]) -> Reason:
-    """Return the sentence on an act, with the beginning of the first of its records."""
+def sentence_of(act: DoneAct, subjects: Sequence[Record]) -> Reason:
+    """Return a sentence on an act with the beginning of its first record; `subjects` are its records."""
     what = _what(act, subjects)
-    match act.named.act:
+    match act.naming_entry.act:
         case "created":
             return Reason("kept {what}", what=what)
         case "update":
@@ -46,16 +46,16 @@ def said(act: DoneAct, subjects: Sequence[Record]) -> Reason:
         case "undo":
             return Reason("took back: {what}", what=what)
         case _:
-            return Reason("{act}: {what}", act=Word(act.named.act), what=what)
+            return Reason("{act}: {what}", act=Word(act.naming_entry.act), what=what)
 
 
 def _what(act: DoneAct, subjects: Sequence[Record]) -> Reason:
     texts = [each for each in subjects if isinstance(each, TextRecord)]
     memories = [each for each in texts if isinstance(each, Memory)] or texts
-    # Versions and links go with their memory.
+    # Versions and links belong to their memory and are not counted.
     total = len(texts)
     if not memories:
-        return counted("{count:,} record", "{count:,} records", len(act.made))
+        return counted("{count:,} record", "{count:,} records", len(act.changes))
     first = _quoted(memories[0])
     if total == 1:
         return Reason("“{text}”", text=first)
@@ -68,6 +68,6 @@ def _quoted(record: TextRecord) -> str:
     return text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
 
 
-def counts(act: DoneAct) -> dict[str, int]:
-    """Return how many records of each kind an act changed."""
-    return dict(sorted(Counter(str(kind) for kind, _ in act.made).items()))
+def count_by_kind(act: DoneAct) -> dict[str, int]:
+    """Return the number of records of each kind that an act changed."""
+    return dict(sorted(Counter(str(kind) for kind, _ in act.changes).items()))

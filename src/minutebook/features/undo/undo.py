@@ -1,4 +1,4 @@
-"""Take acts back: list them, name the obstacles, put their records back as they were."""
+"""Takes acts back: lists them, names obstacles, and puts their records back as they were."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from functools import partial
 from minutebook.app import App
 from minutebook.ask.operation import is_at_keyboard
 from minutebook.feature import entries_of
-from minutebook.features.undo.images import KEPT
+from minutebook.features.undo.images import KEPT_FOR
 from minutebook.features.undo.rows import ImageRows
 from minutebook.memory.access.audit import AuditDraft
 from minutebook.memory.jobs import Job
@@ -43,10 +43,10 @@ from minutebook.record.trust.fingerprints import (
 from minutebook.record.trust.trail import DONE, UNDO
 
 _TAKES_BACK = re.compile(r"^takes back [^,]*, entry (\d+)$")
-"""The reason that the trail keeps of an act that takes another back."""
+"""The reason in the trail of an act that takes another back, with the entry's number."""
 
 MOST_ENTRIES = 2_000
-"""Entries of the trail in which the last acts are looked for, the latest; entries of one act that is named, at most."""
+"""The latest entries of the trail among which the last acts are searched; also the most entries of one act that is named."""
 
 _PUT_BACK = frozenset(
     {
@@ -58,7 +58,7 @@ _PUT_BACK = frozenset(
 """The core's acts that are taken back by putting their records back."""
 
 _ORDER = (Kind.ENTITY, Kind.MEMORY, Kind.LINK, Kind.RELATION, Kind.TURN, Kind.SUMMARY)
-"""The kinds that are put back, each after those that it needs; they are removed the other way round."""
+"""The kinds that are put back, each after those that it needs; records are removed in the reverse order."""
 
 _KINDS = frozenset({*_ORDER, Kind.VERSION})
 """All kinds that are put back; decisions and proposals are in Git, tokens are secrets."""
@@ -71,12 +71,12 @@ _OTHER_WAYS = {
     "revoke_token": Reason("a revoked token stays so; `minutebook token create` makes another"),
     "rotate_token": Reason("the earlier secret is gone; `minutebook token rotate` makes another"),
 }
-"""What helps instead where a record is not put back."""
+"""The remedies for acts that are not taken back by putting records back."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundAct:
-    """An act, and the number of the act that took it back, None if none did."""
+    """An act, and the number of the act that took it back; None if none did."""
 
     act: DoneAct
     taken_by: int | None
@@ -101,20 +101,22 @@ class Undo:
         Raises Forbidden to callers that see a part of an organization.
         """
         actor = None if _is_steward(caller) else caller.name
-        return [each for each in self._found(caller, actor) if _may(caller, each.act)][:limit]
+        return [
+            each for each in self._acts_of_day(caller, actor) if _may_take_back(caller, each.act)
+        ][:limit]
 
     def last(self, caller: Caller) -> FoundAct:
-        """Return the caller's own last act that takes none back and is not taken back. Raises Conflict if there is none."""
-        for each in self._found(caller, caller.name):
-            is_undo = each.act.named.act == UNDO
+        """Return the caller's own last act that is no undo and was not taken back. Raises Conflict if there is none."""
+        for each in self._acts_of_day(caller, caller.name):
+            is_undo = each.act.naming_entry.act == UNDO
             if is_own(caller, each.act) and not is_undo and each.taken_by is None:
                 return each
         raise Conflict("undo", "no act of yours in the last day is left to take back")
 
     def read(self, caller: Caller, name: str) -> FoundAct:
-        """Return the act of the last day that ended with an entry of that number; `@organization` may follow.
+        """Return the act of the last day with an entry of this number; `@organization` may follow the number.
 
-        Raises NotFound, Forbidden if it is another's, InvalidInput for what is no number.
+        Raises NotFound if there is none, Forbidden if it is another's, InvalidInput if the name is no number.
         """
         number, _, organization = name.partition("@")
         if not number.isascii() or not number.isdecimal():
@@ -123,37 +125,41 @@ class Undo:
         home = organization or default_organization(caller)
         if int(number[:18]) < 1:
             raise NotFound("act", name)
-        for each in self._found(caller, None, {home: int(number[:18]) - MOST_ENTRIES}):
+        for each in self._acts_of_day(caller, None, {home: int(number[:18]) - MOST_ENTRIES}):
             numbers = [entry.number for entry in each.act.entries]
-            if each.act.last.organization == home and int(number[:18]) in numbers:
-                if not _may(caller, each.act):
+            if each.act.last_entry.organization == home and int(number[:18]) in numbers:
+                if not _may_take_back(caller, each.act):
                     reason = "it is an act of {name!r}; an administrator may take it back"
-                    raise Forbidden(UNDO, reason, needs=Role.ADMIN, name=each.act.last.actor)
+                    raise Forbidden(UNDO, reason, needs=Role.ADMIN, name=each.act.last_entry.actor)
                 return each
         raise NotFound("act", name)
 
-    def _found(
+    def _acts_of_day(
         self, caller: Caller, actor: str | None, after: Mapping[str, int] | None = None
     ) -> list[FoundAct]:
-        """Return the acts of the day: of the latest entries, or all that follow entries with some numbers."""
-        since, limit = self._clock() - KEPT, MOST_ENTRIES if after is None else None
-        looked_at = partial(self._trail.entries, caller, since=since, after=after, limit=limit)
-        entries, undone = looked_at(actor=actor), looked_at(act=UNDO)
-        taken: dict[tuple[str, int], int] = {}
-        for act in done_acts(undone):
-            named = _TAKES_BACK.search(act.last.reason)
-            # One that was itself taken back, by a later act, takes nothing back any more.
-            if named and _key(act) not in taken:
-                taken[act.last.organization, int(named[1])] = act.last.number
-        return [FoundAct(each, taken.get(_key(each))) for each in done_acts(entries)]
+        """Return the acts of the last day by an actor (None: all), the latest first.
+
+        They are among the latest MOST_ENTRIES entries or, with `after`, among those that follow an entry's number,
+        by organization.
+        """
+        since, limit = self._clock() - KEPT_FOR, MOST_ENTRIES if after is None else None
+        entries_with = partial(self._trail.entries, caller, since=since, after=after, limit=limit)
+        taken_by: dict[tuple[str, int], int] = {}
+        for act in done_acts(entries_with(act=UNDO)):
+            named = _TAKES_BACK.search(act.last_entry.reason)
+            # An undo that was itself taken back, by a later act, has no effect any more.
+            if named and _act_key(act) not in taken_by:
+                taken_by[act.last_entry.organization, int(named[1])] = act.last_entry.number
+        acts = done_acts(entries_with(actor=actor))
+        return [FoundAct(each, taken_by.get(_act_key(each))) for each in acts]
 
     def prune(self) -> None:
         """Remove the images that are older than a day."""
         for organization in self._store.organizations():
-            self._rows.prune(organization, self._clock() - KEPT)
+            self._rows.prune(organization, self._clock() - KEPT_FOR)
 
     def obstacle(self, caller: Caller, found: FoundAct) -> str:
-        """Return why an act cannot be taken back, with a remedy; an empty text if it can."""
+        """Return why an act cannot be taken back, with a remedy; empty if it can be."""
         act = found.act
         if (by := found.taken_by) is not None:
             return Reason("it was taken back; `minutebook undo {number}` does it again", number=by)
@@ -167,18 +173,18 @@ class Undo:
         return ""
 
     def subjects(self, caller: Caller, act: DoneAct) -> list[Record]:
-        """Return the records of an act that the caller may see, as they are, or were if they are gone."""
-        home = act.last.organization
+        """Return the records of an act that the caller may see, as they are now or, if they were removed, as they were."""
+        home = act.last_entry.organization
         seen = self._records.seen_in(home, without_folder_scope(caller)).where(with_deleted=True)
-        ids = [(kind, id) for kind, id in act.made if kind not in (Kind.VERSION, Kind.LINK)]
-        found = (self._kept(home, kind, id) or self._rows.latest(home, id) for kind, id in ids)
+        ids = [(kind, id) for kind, id in act.changes if kind not in (Kind.VERSION, Kind.LINK)]
+        found = (self._stored(home, kind, id) or self._rows.latest(home, id) for kind, id in ids)
         return [each for each in found if isinstance(each, TextRecord) and seen.passes(each)]
 
     def take_back(self, caller: Caller, name: str) -> DoneAct:
-        """Take an act back: all of its records are as they were, or none.
+        """Take an act back: put all of its records back as they were, or none.
 
         Raises NotFound, Forbidden if it is another's, Conflict if it cannot be taken back or a record was changed
-        since, and what may not be written as any other act does.
+        since, Refused if the caller may not write to a record.
         """
         caller = without_folder_scope(caller)
         return self._take_back(caller, self.read(caller, name))
@@ -186,9 +192,10 @@ class Undo:
     def take_back_entries(
         self, caller: Caller, organization: str, numbers: Iterable[int], *, is_any: bool = False
     ) -> None:
-        """Take back the part of an act that has some entries, of any day; `is_any`: the caller has asked whether they may.
+        """Take back the part of an act that consists of some entries, of any day.
 
-        Raises Conflict as `take_back` does; of another's act what `read` does.
+        Raises Conflict as `take_back` does. For another's act it raises what `read` does, unless `is_any`: then the
+        code that calls this has checked the permission.
         """
         ids = frozenset(map(str, numbers))
         where = Filter(organization=organization, ids=ids)
@@ -202,15 +209,15 @@ class Undo:
         self._take_back(without_folder_scope(caller), FoundAct(act, None))
 
     def keep(self, organization: str, entries: Sequence[int], *, is_lasting: bool) -> None:
-        """Keep the images of some entries for good, or for a day from now on."""
+        """Keep the images of some entries for ever if `is_lasting`, else for a day from now on."""
         at = datetime.max.replace(tzinfo=UTC) if is_lasting else self._clock()
         self._rows.set_at(organization, entries, at)
 
     def _take_back(self, caller: Caller, found: FoundAct) -> DoneAct:
         act = found.act
         if obstacle := self.obstacle(caller, found):
-            raise Conflict(str(act.last.number), obstacle)
-        reason = f"takes back {act.named.act}, entry {act.last.number}"
+            raise Conflict(str(act.last_entry.number), obstacle)
+        reason = f"takes back {act.naming_entry.act}, entry {act.last_entry.number}"
         caller = with_call(caller, reason=reason)
         undoing = self._undoing(caller, act)
         if undoing.run is None:
@@ -220,37 +227,39 @@ class Undo:
         return act
 
     def _undoing(self, caller: Caller, act: DoneAct) -> Undoing:
-        ways = [found for way in entries_of("undo") if (found := way(self._app, caller, act))]
-        # A suggestion may be settled by confirming what nobody changes: both are taken back.
-        undoing = _joined(ways) if ways else _of_core(act)
-        if undoing == Undoing() and not _KINDS.issuperset(kind for kind, _ in act.made):
+        """Return the way in which an act is taken back, as features or the core have it."""
+        answers = (undoing_of(self._app, caller, act) for undoing_of in entries_of("undo"))
+        ways = [each for each in answers if each]
+        # Several features may have a part in one act, as when a suggestion is settled by a confirmation.
+        undoing = _joined_undoing(ways) if ways else _undoing_of_core(act)
+        if undoing == Undoing() and not _KINDS.issuperset(kind for kind, _ in act.changes):
             return Undoing(
                 Reason("it made proposals, too: `minutebook tidy refuse ID` declines one")
             )
         return undoing
 
     def _check_as_left(self, act: DoneAct) -> None:
-        """Raise Conflict if a record is not as the act left it, or its state before is not known."""
-        home, images = act.last.organization, self._images(act)
+        """Raise Conflict if a record is not as the act left it, or its state before the act is unknown."""
+        home, images = act.last_entry.organization, self._images(act)
         before = {
             (kind, id_in_trail(kind, id)): fingerprint(each) for (kind, id), each in images.items()
         }
-        for (kind, id), made in act.made.items():
+        for (kind, id), change in act.changes.items():
             if kind in (Kind.VERSION, Kind.LINK):
                 continue
-            now = self._kept(home, kind, id)
-            is_as_left = now is None if not made.after else _is(now, made.after)
-            if not is_as_left:
+            if not _is_as_left(self._stored(home, kind, id), change.after):
                 raise Conflict(id, self._changed_since(act, id))
-            if made.before and not is_same_state(before.get((kind, id), ""), made.before):
+            if change.before and not is_same_state(before.get((kind, id), ""), change.before):
                 raise Conflict(id, Reason("how it was before is not known any more"))
-            if kind is Kind.MEMORY and not made.before and made.after:
-                self._check_alone(act, id)
+            if kind is Kind.MEMORY and not change.before and change.after:
+                self._check_unlinked(act, id)
 
     def _changed_since(self, act: DoneAct, id: str) -> Reason:
-        about = Filter(organization=act.last.organization, equal={"subject": id, "outcome": DONE})
+        about = Filter(
+            organization=act.last_entry.organization, equal={"subject": id, "outcome": DONE}
+        )
         entries = self._store.find(Entry, about, order=("-number",), limit=1)
-        for entry in [each for each in entries if each.number > act.last.number]:
+        for entry in [each for each in entries if each.number > act.last_entry.number]:
             return Reason(
                 "{actor} changed it since ({act}, {at}); `minutebook show {id}` shows it",
                 actor=entry.actor,
@@ -260,12 +269,12 @@ class Undo:
             )
         return Reason("it was changed since; `minutebook show {id}` shows it", id=id)
 
-    def _check_alone(self, act: DoneAct, id: str) -> None:
-        """Raise Conflict if something else leads to a memory that the act made."""
-        for edge in self._store.edges(act.last.organization, [id]):
+    def _check_unlinked(self, act: DoneAct, id: str) -> None:
+        """Raise Conflict if a memory that the act created was linked to another since."""
+        for edge in self._store.edges(act.last_entry.organization, [id]):
             if (
                 isinstance(edge, Link)
-                and (Kind.LINK, id_in_trail(Kind.LINK, edge.id)) not in act.made
+                and (Kind.LINK, id_in_trail(Kind.LINK, edge.id)) not in act.changes
             ):
                 raise Conflict(
                     id,
@@ -275,28 +284,32 @@ class Undo:
     def _put_back(
         self, caller: Caller, act: DoneAct, after: Callable[[Caller], object] | None
     ) -> None:
-        organization, images = act.last.organization, self._images(act)
-        with self._trail.audited_batch([organization]):
+        """Put the records of an act back as they were, remove those that it created, and call `after`, in one transaction."""
+        images = self._images(act)
+        with self._trail.audited_batch([act.last_entry.organization]):
             self._check_as_left(act)
-            was = {(kind, id_in_trail(kind, id)): record for (kind, id), record in images.items()}
             for kind in _ORDER:
-                for record in [each for key, each in was.items() if key[0] is kind]:
+                for record in [each for each in images.values() if each.kind is kind]:
                     self._restore(caller, record, images)
             for kind in reversed(_ORDER):
-                for record in [each for each in self._made(act, kind) if each is not None]:
-                    if (kind, id_in_trail(kind, record.id)) not in was:
-                        self._remove(caller, record)
+                for left in self._records_left(act, kind):
+                    if left is not None and (kind, left.id) not in images:
+                        self._remove(caller, left)
             if after is not None:
                 after(caller)
         self._app.writer.announce([None])
 
-    def _made(self, act: DoneAct, kind: Kind) -> Sequence[Record | None]:
-        """Return the records of a kind that an act left; of links the trail has digests of ids alone."""
-        ids = [id for of, id in act.made if of is kind]
+    def _records_left(self, act: DoneAct, kind: Kind) -> Sequence[Record | None]:
+        """Return the records of a kind that an act changed as they are now; None for one that is not there.
+
+        Links are found by their ends, because the trail has only digests of their ids.
+        """
+        ids = [id for each, id in act.changes if each is kind]
         if kind is not Kind.LINK or not ids:
-            return [self._kept(act.last.organization, kind, id) for id in ids]
-        ends = {id for of, id in act.made if of is Kind.MEMORY} | {e.subject for e in act.entries}
-        edges = self._store.edges(act.last.organization, sorted(ends))
+            return [self._stored(act.last_entry.organization, kind, id) for id in ids]
+        ends = {id for each, id in act.changes if each is Kind.MEMORY}
+        ends |= {each.subject for each in act.entries}
+        edges = self._store.edges(act.last_entry.organization, sorted(ends))
         return [
             each for each in edges if isinstance(each, Link) and id_in_trail(kind, each.id) in ids
         ]
@@ -307,8 +320,8 @@ class Undo:
         record: Record,
         images: Mapping[tuple[Kind, str], Record],
     ) -> None:
-        """Put a record back as it was; a memory has a new version where its text is another, never fewer."""
-        current = self._kept(record.organization, record.kind, record.id)
+        """Put a record back as it was, in an act of its own; a memory whose text changes gets a new version."""
+        current = self._stored(record.organization, record.kind, record.id)
         with self._audited(caller, record) as audit:
             for each in filter(None, (current, record)):
                 self._check_owned(audit, each)
@@ -331,26 +344,26 @@ class Undo:
         current: Memory | None,
         images: Mapping[tuple[Kind, str], Record],
     ) -> None:
-        back = replace(memory, updated_at=self._clock())
+        """Put a memory back as it was; one that was removed with its versions, from the images."""
+        restored = replace(memory, updated_at=self._clock())
         if current is None:
             policy.check_may_write(caller, self._rules(), memory.type, memory.scope)
-            self._store.put(back)
+            self._store.put(restored)
             for each in images.values():
                 if isinstance(each, Version) and each.memory == memory.id:
                     self._store.put(each)
-            self._app.mentions.note(back)
+            self._app.mentions.note(restored)
             return
         policy.check_may_change(caller, self._rules(), current)
-        policy.check_may_set_status(caller, current.status, back.status)
-        back = replace(back, version=current.version)
-        if back.text == current.text:
-            # When it was last said to hold is as before, too.
-            self._store.put(replace(back, updated_at=memory.updated_at))
+        policy.check_may_set_status(caller, current.status, memory.status)
+        if memory.text == current.text:
+            # `updated_at` tells when somebody last said that it holds, so it goes back, too.
+            self._store.put(replace(memory, version=current.version))
         else:
-            self._app.writer.put(caller, replace(back, version=current.version + 1), None)
+            self._app.writer.put(caller, replace(restored, version=current.version + 1), None)
 
     def _remove(self, caller: Caller, record: Record) -> None:
-        """Remove a record that an act made."""
+        """Remove a record that an act created, in an act of its own."""
         with self._audited(caller, record) as audit:
             self._check_owned(audit, record)
             if isinstance(record, Memory):
@@ -366,7 +379,7 @@ class Undo:
 
     @contextmanager
     def _audited(self, caller: Caller, record: Record) -> Iterator[AuditDraft]:
-        """Begin the act on one record; that on a link is of the memory from which it leads, as `link` has it."""
+        """Audit an undo of one record; for a link the entry names the memory from which it leads, as for `link`."""
         kind, subject = record.kind, record.id
         if isinstance(record, Link):
             kind, subject = Kind.MEMORY, record.source
@@ -374,38 +387,38 @@ class Undo:
             yield audit
 
     def _check_owned(self, audit: AuditDraft, record: Record) -> None:
-        """Raise Forbidden if the caller may not write to a record; an edge belongs to its ends."""
+        """Raise Forbidden if the caller may not write to a record; an edge has the scope of its ends."""
         is_owned = not isinstance(record, Edge) or self._has_ends(record)
         audit.check(*([self._records.owned_by(record)] if is_owned else []))
         audit.note_before(record)
 
     def _has_ends(self, edge: Edge) -> bool:
-        of = Kind.MEMORY if isinstance(edge, Link) else Kind.ENTITY
+        kind = Kind.MEMORY if isinstance(edge, Link) else Kind.ENTITY
         ends = (edge.source, edge.target)
-        return all(self._kept(edge.organization, of, id) is not None for id in ends)
+        return all(self._stored(edge.organization, kind, id) is not None for id in ends)
 
-    def _kept(self, organization: str, kind: Kind, id: str) -> Record | None:
+    def _stored(self, organization: str, kind: Kind, id: str) -> Record | None:
         return self._store.get(CLASSES[kind], organization, id)
 
     def _images(self, act: DoneAct) -> dict[tuple[Kind, str], Record]:
-        """Return the records as they were before the first entry of an act that changed them."""
-        numbers, first = [each.number for each in act.entries], act.first
+        """Return by kind and id the records of an act as they were before its first entry that changed them."""
+        numbers, first_numbers = [each.number for each in act.entries], act.first_numbers
         return {
             (each.kind, each.id): each
-            for number, each in self._rows.images_of(act.last.organization, numbers)
-            if first.get((each.kind, id_in_trail(each.kind, each.id))) == number
+            for number, each in self._rows.images_of(act.last_entry.organization, numbers)
+            if first_numbers.get((each.kind, id_in_trail(each.kind, each.id))) == number
         }
 
 
-def _of_core(act: DoneAct) -> Undoing:
-    name = act.named.act
+def _undoing_of_core(act: DoneAct) -> Undoing:
+    name = act.naming_entry.act
     if name in _OTHER_WAYS:
         return Undoing(_OTHER_WAYS[name])
     return Undoing() if name in _PUT_BACK else Undoing(Reason("nothing takes back such an act"))
 
 
-def _joined(ways: Sequence[Undoing]) -> Undoing:
-    """Return one way of several, each for a part of one act: an obstacle to one stops all."""
+def _joined_undoing(ways: Sequence[Undoing]) -> Undoing:
+    """Return the ways for parts of one act as one way; an obstacle to one part is one to all."""
 
     def after(caller: Caller) -> None:
         for each in ways:
@@ -422,23 +435,23 @@ def _is_steward(caller: Caller) -> bool:
     return caller.role is Role.ADMIN or (is_at_keyboard(caller) and caller.role is not Role.AGENT)
 
 
-def _key(act: DoneAct) -> tuple[str, int]:
-    return act.last.organization, act.last.number
+def _act_key(act: DoneAct) -> tuple[str, int]:
+    return act.last_entry.organization, act.last_entry.number
 
 
-def _may(caller: Caller, act: DoneAct) -> bool:
+def _may_take_back(caller: Caller, act: DoneAct) -> bool:
     return _is_steward(caller) or is_own(caller, act)
 
 
 def is_own(caller: Caller, act: DoneAct) -> bool:
     """Tell whether the caller did an act."""
-    return (act.last.actor, act.last.token) == (caller.name, caller.token)
+    return (act.last_entry.actor, act.last_entry.token) == (caller.name, caller.token)
 
 
-def _is(record: Record | None, state: str) -> bool:
-    """Tell whether a record is as an act left it, but for the fields that count its changes."""
-    if record is None:
-        return False
+def _is_as_left(record: Record | None, state: str) -> bool:
+    """Tell whether a record has the fingerprint with which an act left it ("": removed), counts of changes aside."""
+    if record is None or not state:
+        return record is None and not state
     now = fingerprint(record)
     differing = changed_fields(record.kind, state, now)
     return is_same_state(now, state) or (differing is not None and differing <= COUNTING)
@@ -449,7 +462,7 @@ def _text(record: Record | None) -> str | None:
 
 
 def take_back(app: App, caller: Caller, name: str) -> str:
-    """Take an act back; lead to the page of the day."""
+    """Take an act back; return the address of the page of the day."""
     app.get(Undo).take_back(caller, name)
     return "/today"
 

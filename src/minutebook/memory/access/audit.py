@@ -1,4 +1,4 @@
-"""The audit trail: one entry an act, in its transaction, or in one of its own if it was refused."""
+"""The audit trail: an entry for each act, in its transaction, or in a separate one if it was refused."""
 
 import threading
 from collections import defaultdict
@@ -39,7 +39,7 @@ from minutebook.record.trust.fingerprints import (
     is_same_state,
 )
 from minutebook.record.trust.trail import HEAD, Break, first_break
-from minutebook.store.protocol import Snapshot, Store, Tended
+from minutebook.store.protocol import Snapshot, Tended
 from minutebook.store.sql.side_words import SideWords
 from minutebook.store.values import Change
 
@@ -51,7 +51,7 @@ class ErasedCopies(Protocol):
         """Note that records were removed, in the transaction that did it."""
 
     def remove(self) -> Sequence[str]:
-        """Remove the copies; return the steps left to a person. Raises StoreBusy, StoreError."""
+        """Remove the copies; return the steps left to a person. Raises StoreBusy or StoreError if a store cannot be written."""
 
 
 def forget_erased(store: Tended, records: Sequence[Key]) -> None:
@@ -74,20 +74,13 @@ def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
     return decided
 
 
-def chain_break(store: Store, organization: str, noted: Collection[Head] = ()) -> Break | None:
-    """Find where an organization's trail does not hold, or None; in constant memory.
-
-    The removal of its last entries shows by its head, which is kept apart, or by those that were
-    noted elsewhere. Entries that others append meanwhile do no harm.
-    """
-    with store.snapshot(organization) as moment:
-        return break_among(head_of(moment, organization), entries_of(moment, organization), noted)
-
-
 def break_among(
     head: Head | None, entries: Iterator[Entry], noted: Collection[Head]
 ) -> Break | None:
-    """Find the first of a trail's entries, in their order, that does not follow, or what is missing of it."""
+    """Return the first break in a trail, given its head and its entries in order; None if it is sound.
+
+    `noted` are heads that were noted elsewhere. They and `head` show a removal of the last entries.
+    """
     last = 0
 
     def watched() -> Iterator[Entry]:
@@ -104,13 +97,13 @@ def break_among(
 
 
 def head_of(moment: Snapshot, organization: str) -> Head | None:
-    """Return where a trail ends, as a moment has it."""
+    """Return the head of a trail at a moment; None if the trail has no entry."""
     here = Filter(organization=organization, ids=frozenset({HEAD}))
     return next(moment.each(Head, here), None)
 
 
 def entries_of(moment: Snapshot, organization: str) -> Iterator[Entry]:
-    """Yield the entries of a trail in their order, as a moment has them."""
+    """Yield the entries of a trail at a moment, in order."""
     return moment.each(Entry, Filter(organization=organization), ["number"])
 
 
@@ -120,10 +113,10 @@ EVERYTHING = "*"
 _NO_FEED: Mapping[str, int] = MappingProxyType({})
 
 MOST_IN_ENTRY = 500
-"""Records whose fingerprints one entry has; of an act on more, further entries have the rest."""
+"""The most fingerprints in one entry; an act on more records has further entries."""
 
 LONGEST_WORD = 1000
-"""Characters that an entry keeps of a subject or a request's name: callers choose both."""
+"""The most characters of a subject or a request's id in an entry, for callers choose both."""
 
 
 @dataclass(slots=True)
@@ -132,6 +125,8 @@ class AuditDraft:
 
     Before it writes, an act calls `check` or `may` for every record that it puts or removes, so
     that one rule decides for all acts on all kinds; an act that called neither fails at its end.
+    `digests` are those of the text before and after, `note` replaces the caller's reason, `taken` are memories that get an
+    entry each. By kind and id, `noted` has the records as they were before (None: new), `before` their fingerprints.
     """
 
     caller: Caller
@@ -150,7 +145,7 @@ class AuditDraft:
     def check(self, *records: Owned) -> None:
         """Raise Forbidden or ScopeViolation if the caller may not write to a record's scope.
 
-        Without a record: the act calls `may` for each that it finds, and there may be none.
+        It may be called without a record by an act that calls `may` for each record that it finds, if it may find none.
         """
         self.has_asked = True
         for record in records:
@@ -164,21 +159,21 @@ class AuditDraft:
         return policy.may_write_to(self.caller, record)
 
     def changes(self, before: str | None, after: str | None) -> None:
-        """Set the digests of a text before and after; None where there is no text."""
+        """Set the digests of the record's text before and after; None if there is no text."""
         self.digests = _digests(before, after)
 
     def takes_in(self, memory: str, before: str | None, after: str | None) -> None:
-        """Have an entry written for a memory that this act on many took in, changed or removed."""
+        """Request an entry for a memory that this act on many took in, changed or removed, with its texts before and after."""
         self.taken.append(TakenIn(memory, _digests(before, after)))
 
     def note_before(self, record: Record) -> None:
-        """Note the fingerprint of a record as the store has it before the act writes; `check` does it itself."""
+        """Note the stored state of a record before the act writes, and its fingerprint; `check` calls this itself."""
         if self.store is None or not has_fingerprint(record.kind):
             return
-        kept = self.store.get(type(record), record.organization, record.id)
-        self.noted.setdefault((record.kind, record.id), kept)
-        if kept is not None:
-            self.before.setdefault((record.kind, record.id), fingerprint(kept))
+        stored = self.store.get(type(record), record.organization, record.id)
+        self.noted.setdefault((record.kind, record.id), stored)
+        if stored is not None:
+            self.before.setdefault((record.kind, record.id), fingerprint(stored))
 
     def changes_nothing(self) -> None:
         """Write no entry: the act changed nothing."""
@@ -196,14 +191,14 @@ class TakenIn:
 
     @classmethod
     def from_change(cls, id: str, before: Record | None, after: Record | None) -> "TakenIn":
-        """Return the change from one state of a memory to another; None where there is none."""
+        """Return the change of a memory from one state to another; None for a state in which there is no memory."""
         texts = (each.text if isinstance(each, Memory) else None for each in (before, after))
         return cls(id, _digests(*texts))
 
 
 @dataclass(frozen=True, slots=True)
 class Acts:
-    """Entries of a trail, the first one first; `is_cut` tells that there are more."""
+    """Entries of a trail, oldest first; `is_cut` tells that there are earlier ones."""
 
     entries: list[Entry]
     is_cut: bool
@@ -211,7 +206,7 @@ class Acts:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """An entry to write for a refused act."""
+    """A refused act for which an entry is to be written; `outcome` is the error's class."""
 
     audit: AuditDraft
     kind: Kind
@@ -219,7 +214,7 @@ class _Refusal:
 
 
 class _Batch(threading.local):
-    """The refusals of a batch, written once its transaction is undone; None outside a batch."""
+    """The refusals of the thread's batch, to be written after its transaction was undone; None outside a batch."""
 
     refusals: list[_Refusal] | None = None
 
@@ -236,9 +231,9 @@ class Trail:
     def audit_refusals(
         self, caller: Caller, organization: str | None, act: str, kind: Kind, subject: str
     ) -> Iterator[None]:
-        """Write an entry for a Refused that is raised inside, and raise it again.
+        """Write an entry for a Refused that is raised inside the block, and raise it again.
 
-        With no organization, it goes to the caller's own; so does one in the system's, whose trail
+        It goes to the trail of the caller's own organization if none is given, or the system's, whose trail
         everyone may read.
         """
         try:
@@ -259,7 +254,7 @@ class Trail:
     def audit_errors(
         self, caller: Caller, act: str, subject: str, kinds: tuple[type[MinutebookError], ...]
     ) -> Iterator[None]:
-        """Write an entry for errors of some classes that are raised inside, and raise them again."""
+        """Write an entry for an error of some classes that is raised inside the block, and raise it again."""
         try:
             yield
         except kinds as error:
@@ -278,9 +273,9 @@ class Trail:
         *,
         also: Collection[str] = (),
     ) -> Iterator[AuditDraft]:
-        """Run an act as one transaction that ends with its entry; of a refusal only the entry stays.
+        """Run an act as one transaction that ends with its entry; if it is refused, only the entry is kept.
 
-        The entry goes to `organization`, where the act may write; so may it to those of `also`.
+        The entry goes to the trail of `organization`. The act may write there and to the organizations in `also`.
         Raises Fault, with nothing changed, if the act never called `check` or `may`.
         """
         audit = AuditDraft(caller, act, organization, subject, store=self._store)
@@ -295,12 +290,12 @@ class Trail:
                     raise Fault(act, caller.call.request)
                 self.take_in(caller, organization, audit.taken)
                 if audit.taken:
-                    audit.note = _of_each(caller)
+                    audit.note = _reason_of_each(caller)
                 self._append(audit, kind, trail.DONE, begun)
 
     @contextmanager
     def audited_batch(self, organizations: Collection[str]) -> Iterator[None]:
-        """Run several acts as one transaction; if one is refused, only the refusals' entries stay.
+        """Run several acts as one transaction; if one is refused, only the refusals' entries are kept.
 
         The acts write to these organizations alone.
         """
@@ -325,10 +320,10 @@ class Trail:
         note: str = "",
         begun: int | None = None,
     ) -> None:
-        """Write one entry a subject for an act that changed no record, such as a read.
+        """Write an entry for each subject of an act that changed no record, such as a read.
 
-        A note stands in the place of the caller's reason, as it is. An act that did change records
-        says where the organization's changes stood when its transaction began.
+        A `note` replaces the caller's reason. An act that did change records gives in `begun` the organization's
+        sequence at the beginning of its transaction.
         """
         with self._store.transaction(organization):
             for subject in subjects:
@@ -345,13 +340,10 @@ class Trail:
         taken: Sequence[TakenIn] = (),
         begun: int | None = None,
     ) -> None:
-        """Write the entry of an act on many records, after one for each memory that it took in.
-
-        `begun` as `log` takes it.
-        """
+        """Write the entry of an act on many records, after one for each memory that it took in; `begun` is as in `log`."""
         with self._store.transaction(organization):
             self.take_in(caller, organization, taken)
-            note = _of_each(caller)
+            note = _reason_of_each(caller)
             self.log(caller, organization, act, kind, [subject], note=note, begun=begun)
 
     def take_in(self, caller: Caller, organization: str, taken: Sequence[TakenIn]) -> None:
@@ -379,7 +371,8 @@ class Trail:
     ) -> list[Entry]:
         """Return the entries of the caller's organizations that meet every condition, newest first.
 
-        `after` names organizations with the number of an entry: only those that follow it. Raises Forbidden if the caller is bound to a repository or a user.
+        `after` has by organization the number of an entry that the entries must follow. Raises Forbidden if the caller is bound
+        to a repository or a user.
         """
         policy.check_may_audit(caller)
         conditions = {"actor": actor, "act": act, "subject": subject, "outcome": outcome}
@@ -395,7 +388,7 @@ class Trail:
         return found[:limit]
 
     def has(self, organization: str, act: str, kind: Kind, subject: str, text: str) -> bool:
-        """Tell whether an organization's trail says that an act was done that left a subject with a text."""
+        """Tell whether an organization's trail has an act on a subject that left it with this text."""
         equal = {
             "act": act,
             "subject_kind": kind,
@@ -406,7 +399,7 @@ class Trail:
         return self._store.count(Entry, Filter(organization=organization, equal=equal)) > 0
 
     def tells_removed(self, organization: str, kind: Kind, id: str) -> bool:
-        """Tell whether the last act on a record by its name removed it; a reset of all names none."""
+        """Tell whether the last act that names a record removed it; a reset names no records."""
         equal = {"subject": id, "subject_kind": kind, "outcome": trail.DONE}
         about = Filter(organization=organization, equal=equal)
         return any(
@@ -420,29 +413,29 @@ class Trail:
         )
 
     def knows(self, record: Record) -> bool:
-        """Tell whether an act of this store left a record as it is, as an entry about it says."""
+        """Tell whether the trail has an act of this store that left a record in its present state."""
         if not has_fingerprint(record.kind):
             return False
         equal = {"subject": record.id, "outcome": trail.DONE}
         found = self._store.find(Entry, Filter(organization=record.organization, equal=equal))
-        id, made = id_in_trail(record.kind, record.id), fingerprint(record)
+        id, state = id_in_trail(record.kind, record.id), fingerprint(record)
         return any(
-            (each.kind, each.id) == (record.kind, id) and is_same_state(each.after, made)
+            (each.kind, each.id) == (record.kind, id) and is_same_state(each.after, state)
             for entry in found
             if entry.act not in (TAKE_IN, TAKE_IN_PERSONS)
             for each in map(Fingerprinted.from_text, entry.fingerprints)
         )
 
     def each(self, caller: Caller, organization: str) -> Iterator[Entry]:
-        """Yield an organization's entries one at a time. Raises Forbidden as `entries` does, NotFound if it is not open."""
+        """Yield an organization's entries. Raises Forbidden as `entries` does, NotFound if the organization is not open."""
         policy.check_may_audit(caller)
         here = Filter(organization=seen_in(self._store, organization, caller).organization)
         yield from self._store.each(Entry, here, ())
 
     def acts(self, organization: str, since: datetime, until: datetime, most: int) -> "Acts":
-        """Return an organization's entries from one instant on and before another, at most so many, the latest.
+        """Return an organization's entries with since ≤ instant < until, of these the latest `most`.
 
-        Whoever may see the records that they are about may be shown them.
+        An entry may be shown to callers who may see its record.
         """
         head = self.head(organization)
         last = 0 if head is None else head.number
@@ -472,18 +465,23 @@ class Trail:
         return {head.organization: head.number for head in self.heads(caller)}
 
     def heads(self, caller: Caller) -> list[Head]:
-        """Return where the trails of the caller's organizations end. Raises Forbidden as `entries` does."""
+        """Return the heads of the trails of the caller's organizations. Raises Forbidden as `entries` does."""
         policy.check_may_audit(caller)
         heads = [self.head(name) for name in seen_by(self._store, caller).organizations]
         return [head for head in heads if head is not None]
 
     def head(self, organization: str) -> Head | None:
-        """Return the last entry's number and digest: note it elsewhere to prove the trail against it."""
+        """Return the head of a trail, None if it has no entry; noted elsewhere, it proves the trail later."""
         return self._store.get(Head, organization, trail.HEAD)
 
     def verify(self, organization: str, noted: Head | None = None) -> trail.Break | None:
-        """Find where an organization's trail does not hold, or None; in constant memory."""
-        return chain_break(self._store, organization, [] if noted is None else [noted])
+        """Return the first break in an organization's trail, None if it is sound; in constant memory.
+
+        `noted` is a head that was noted elsewhere. Entries that others append meanwhile do no harm.
+        """
+        with self._store.snapshot(organization) as moment:
+            head, entries = head_of(moment, organization), entries_of(moment, organization)
+            return break_among(head, entries, [] if noted is None else [noted])
 
     def _append_refusals(self, refusals: Sequence[_Refusal]) -> None:
         with self._store.transaction(*(each.audit.organization for each in refusals)):
@@ -495,17 +493,18 @@ class Trail:
     ) -> None:
         """Append the entry of an act, with fingerprints of the records changed since `begun`, by organization."""
         changed = {name: self._changes(audit, name, since) for name, since in begun.items()}
-        made = [each for name, some in changed.items() for each in self._made(audit, name, some)]
+        prints = [
+            each for name, some in changed.items() for each in self._fingerprints(audit, name, some)
+        ]
         last = self.head(audit.organization)
-        for start in range(0, len(made) - MOST_IN_ENTRY, MOST_IN_ENTRY):
+        while len(prints) > MOST_IN_ENTRY:
             part = AuditDraft(audit.caller, TAKE_IN, audit.organization, EVERYTHING)
-            some = made[start : start + MOST_IN_ENTRY]
-            last = trail.head_of(self._seal(part, Kind.HEAD, trail.DONE, some, last))
-        rest = (len(made) - 1) // MOST_IN_ENTRY * MOST_IN_ENTRY
-        entry = self._seal(audit, kind, outcome, made[max(rest, 0) :], last)
+            first, prints = prints[:MOST_IN_ENTRY], prints[MOST_IN_ENTRY:]
+            last = trail.head_of(self._seal(part, Kind.HEAD, trail.DONE, first, last))
+        entry = self._seal(audit, kind, outcome, prints, last)
         self._store.put(trail.head_of(entry))
         if changes := changed.get(audit.organization):
-            # Who erases has the words of all records forgotten at once.
+            # An erasure removes the words of all its records by itself (`forget_erased`).
             if entry.act in FINAL - {trail.ERASE}:
                 changed_ids = {each.id for each in changes}
                 SideWords(self._store.database).forget(audit.organization, changed_ids)
@@ -513,9 +512,9 @@ class Trail:
                 note(self._store, entry, changes, audit.noted)
 
     def _changes(self, audit: AuditDraft, organization: str, begun: int) -> list[Change]:
-        """Return the changes of records with fingerprints since a point in a change feed.
+        """Return the changes of records with fingerprints since the sequence `begun` of an organization.
 
-        Of those of another organization only tokens': the trail of the one that they are for has theirs.
+        In another organization than the entry's only tokens count, which are audited in the one that they are bound to.
         """
         is_home = organization == audit.organization
         return [
@@ -524,17 +523,17 @@ class Trail:
             if has_fingerprint(each.kind) and (is_home or each.kind is Kind.TOKEN)
         ]
 
-    def _made(
+    def _fingerprints(
         self, audit: AuditDraft, organization: str, changes: Sequence[Change]
     ) -> Iterator[str]:
-        """Yield the fingerprints of the records that an act changed."""
+        """Yield a `Fingerprinted` as text for each record that an act changed."""
         for change in changes:
             id = id_in_trail(change.kind, change.id)
-            # Of what is erased no digest is to be left that was not there.
+            # An erasure must not leave a new digest of what it erased.
             is_erased = audit.act == trail.ERASE
             before = "" if is_erased else audit.before.get((change.kind, change.id), "")
             if change.deleted:
-                # A reset may remove all there is, and says so itself.
+                # A reset may remove all records, so its entry does not list them.
                 if audit.act != RESET:
                     yield Fingerprinted(change.kind, id, before, "").text()
                 continue
@@ -545,7 +544,7 @@ class Trail:
     def _seal(
         self, audit: AuditDraft, kind: Kind, outcome: str, made: Sequence[str], last: Head | None
     ) -> Entry:
-        """Write the entry of an act behind the last; the caller puts its head, once for all entries that follow one another."""
+        """Write the entry of an act after the head `last`, and return it; the caller writes the new head."""
         caller, (before, after) = audit.caller, audit.digests
         act = trail.Act(
             actor=caller.name,
@@ -559,7 +558,7 @@ class Trail:
             after=after,
             token=caller.token,
             origin=caller.call.origin,
-            # What is sealed can never be taken out again.
+            # Secrets are masked, because nothing can be removed from a sealed entry.
             reason=audit.note or masked(caller.call.reason),
             fingerprints=tuple(made),
         )
@@ -569,14 +568,14 @@ class Trail:
 
 
 def _digests(before: str | None, after: str | None) -> tuple[str, str]:
-    """Return the digests of a text before and after; "" where there is no text."""
+    """Return the digests of a text before and after; "" if there is no text."""
     return (
         "" if before is None else trail.text_digest(before),
         "" if after is None else trail.text_digest(after),
     )
 
 
-def _of_each(caller: Caller) -> str:
+def _reason_of_each(caller: Caller) -> str:
     """Return the reason of an act on many memories that each have an entry of their own."""
     reason = masked(caller.call.reason)
     return f"{reason}; {EACH}" if reason else EACH

@@ -1,4 +1,4 @@
-"""The door through which a record is told, proved by the audit trail; and the records that wait for a person."""
+"""The widest door of a record, proved by the audit trail; and the memories that wait for a person's review."""
 
 from datetime import datetime
 
@@ -29,24 +29,24 @@ from minutebook.record.writing.turns import Session
 from minutebook.store.protocol import Store
 
 LOOKED_AT = 300
-"""Memories of a type or status, and decisions, that are looked at: the newest."""
+"""The most memories of a type or status, and decisions, that are read: the newest."""
 
 KNOWN = 10_000
-"""Records of which it is remembered whose words they hold: to read their entries takes longer than all the rest."""
+"""The most records of which the voice is cached, because reading their audit entries takes most of the time."""
 
 TOLD_TYPES = (
     *(MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT),
     *(MemoryType.PREFERENCE, MemoryType.CONVENTION, MemoryType.PROCEDURAL),
     *(MemoryType.USER_CONTEXT, MemoryType.RISK),
 )
-"""What is told when a session starts of what a person wrote or confirmed, the most binding first."""
+"""The types of memories that are told when a session starts if a person wrote or confirmed them, the most binding first."""
 
 _NEWEST_FIRST = "-ingestion_time"
 _BRINGS_TRAIL = frozenset({"import", "replace"})
 
 
 _State = tuple[str, str, int, datetime, str]
-"""A record as it is now: whatever changes whose words it holds changes one of these."""
+"""A key for the voice of a record: every change of its voice changes one of these values."""
 
 
 class Doors:
@@ -67,20 +67,20 @@ class Doors:
     ) -> Door:
         """Return the widest door through which a record reaches a caller that may see it.
 
-        `text` is what is shown of it, its own text if None; `voice` whose words it holds, if that is known.
+        `text` is the text that is shown of it, None for its own; `voice` is its voice, None if the caller does not know it.
         """
         if isinstance(record, Session):
             shown, voice = [text or ""], Voice.AGENT
         else:
             client = "" if record.origin is None else record.origin.program
-            # Names are told with the text, and an agent chooses its own.
+            # Author and client are shown with the text, and an agent chooses its own names.
             shown = [record.text if text is None else text, record.author, client]
             voice = self.voice(record) if voice is None else voice
         marked = voice is not Voice.PERSON and any(map(marks_of, shown))
         return door_of(record, voice, caller, reads_as_instructions=marked)
 
     def reads_as_instructions(self, record: Memory | Decision, shown: str) -> bool:
-        """Tell whether a text shown of a record reads as instructions, and no person said it."""
+        """Tell whether the text that is shown of a record reads as instructions and is not a person's."""
         return bool(marks_of(shown)) and self.voice(record) is not Voice.PERSON
 
     def voice(self, record: Memory | Decision) -> Voice:
@@ -106,10 +106,10 @@ class Doors:
         where = Filter(organization=record.organization, equal=about)
         return self._store.find(Entry, where, order=("-number",))
 
-    def told(self, caller: Caller) -> list[tuple[Memory, Voice]]:
+    def memories_for_start(self, caller: Caller) -> list[tuple[Memory, Voice]]:
         """Return the memories of TOLD_TYPES that hold now and the caller may see, each with its voice.
 
-        The locked first, then the verified, then the others type by type, the newest first.
+        The locked ones come first, then the verified, then the others type by type, each the newest first.
         """
         found: dict[tuple[str, str], Memory] = {}
         conditions: list[dict[str, object]] = [
@@ -123,14 +123,18 @@ class Doors:
                     found.setdefault((memory.organization, memory.id), memory)
         return [(memory, self.voice(memory)) for memory in found.values()]
 
-    def facts(self, caller: Caller) -> list[Memory]:
-        """Return the newest memories of types without a rank of their own that hold now and the caller may see."""
+    def facts_for_start(self, caller: Caller) -> list[Memory]:
+        """Return the newest facts (memories of types SEMANTIC and FACT) that hold now and the caller may see."""
         types = (MemoryType.SEMANTIC, MemoryType.FACT)
         return [memory for each in types for memory in self._newest(caller, {"type": each})]
 
     def waiting(self, caller: Caller) -> list[Memory]:
-        """Return the memories of `told` that wait for a person, the newest first."""
-        waiting = [memory for memory, voice in self.told(caller) if waits_for_review(memory, voice)]
+        """Return the memories of TOLD_TYPES that wait for a person's review, the newest first."""
+        waiting = [
+            memory
+            for memory, voice in self.memories_for_start(caller)
+            if waits_for_review(memory, voice)
+        ]
         return sorted(waiting, key=lambda each: (each.ingestion_time, each.id), reverse=True)
 
     def _newest(self, caller: Caller, equal: dict[str, object]) -> list[Memory]:
@@ -142,7 +146,7 @@ class Doors:
         if organization not in self._foreign:
             if self._store.get(Head, organization, HEAD) is None:
                 return 0
-            # A trail comes with an archive only where there is none, so that this never changes.
+            # This never changes: an archive brings a trail only into an organization that has none.
             where = Filter(organization=organization, equal={"subject_kind": Kind.HEAD})
             entries = self._store.each(Entry, where, ["-number"])
             brought = (each.number for each in entries if each.act in _BRINGS_TRAIL)

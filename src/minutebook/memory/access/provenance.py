@@ -1,4 +1,4 @@
-"""Note beside an answer the authors of the records that it shows."""
+"""The provenance of records (time, author, client, status), and the notes on it beside an answer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,26 +25,27 @@ from minutebook.record.records import (
 )
 
 _USUAL = (None, Status.ACTIVE, DecisionStatus.ACTIVE)
-"""Statuses that go without saying."""
+"""Statuses that are not shown."""
 
-_UNSAID = ("session", "brought")
+_UNSHOWN = ("session", "brought")
+"""Parts of an origin that are not shown."""
+
 _LISTED = 50
-"""Records that a note lists at most."""
-
+"""The most records that a note lists."""
 
 PROVENANCE = "provenance"
-"""The note that is for agents: a page shows each record's author and marks beside it."""
+"""The name of the note for agents; a page shows author and marks beside each record instead."""
 
 
 def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
-    """Note in the call the author, time, program and contract of each record of its answer.
+    """Add a note to the call with the author, time, program and contract of each record of its answer.
 
-    Says in words which of them read as instructions: what is recalled is data, and orders nothing.
+    Its sentence names the records that read as instructions, so that an agent does not follow them.
     """
     earlier = caller.call.notes.get(PROVENANCE)
     facts: list[Any] = list(earlier.facts["records"]) if earlier else []  # type: ignore[call-overload]
     for record in islice(records, _LISTED - len(facts)):
-        known: dict[str, Any] = {"id": record.id, "kind": record.kind, **_said_of(record)}
+        known: dict[str, Any] = {"id": record.id, "kind": record.kind, **_known_provenance(record)}
         facts.append(known | mark_of(record))
     if facts:
         marked = [each for each in facts if "reads_as_instructions" in each]
@@ -52,11 +53,8 @@ def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The time, author, client, session and status of a record.
-
-    None for what is not known, and for a status that says nothing more than that the record holds.
-    """
+class Provenance:
+    """The time, author (with the client), session and status of a record; None if unknown, or if the status is the usual one."""
 
     at: datetime
     by: str
@@ -64,8 +62,8 @@ class Written:
     status: str | None
 
 
-def written(record: TextRecord) -> Written | None:
-    """Return the provenance by which a reader weighs a record; None for code, which has no author."""
+def provenance_of(record: TextRecord) -> Provenance | None:
+    """Return the provenance of a record; None for code, which has no author."""
     origin = getattr(record, "origin", None)
     client = "" if origin is None else origin.client
     session = (origin.session if origin is not None else "") or None
@@ -80,43 +78,43 @@ def written(record: TextRecord) -> Written | None:
         case RelationText():
             at = record.at
         case ProjectCommit():
-            return Written(record.at, quoted_name(record.author), None, None)
+            return Provenance(record.at, quoted_name(record.author), None, None)
         case _:
             return None
     author = byline(record.author, record.origin)
     by = f"{author} through {client}" if client else author
-    return Written(at, by, session, None if status in _USUAL else str(status))
+    return Provenance(at, by, session, None if status in _USUAL else str(status))
 
 
 def mark_of(record: TextRecord) -> dict[str, Any]:
-    """Return the field that says in which ways a record reads as instructions; none if it does not."""
+    """Return the field `reads_as_instructions` for a record, with the ways in which it does; empty if it does not."""
     marks = marks_in(record.text)
     return {"reads_as_instructions": marks} if marks else {}
 
 
 def marks_in(text: str) -> Sequence[str]:
     """Return the ways in which a text reads as instructions."""
-    # Imported here: most commands beside the daemon need no tables of screening.
+    # Imported here, because most commands do not need the tables of screening.
     from minutebook.memory.screening.instructions import marks_of
 
     return marks_of(text)
 
 
-def words_of(record: TextRecord) -> str:
-    """Say in a phrase a record's author, client, time, trust, id, and how it reads."""
-    known = _said_of(record)
+def provenance_phrase(record: TextRecord) -> str:
+    """Return a phrase with a record's author, client, day, trust and id, and a warning if it reads as instructions."""
+    known = _known_provenance(record)
     return _phrase(record, known.get("at", "")[:10], known.get("trust", ""))
 
 
-def words_by_age(record: Memory | Decision | Turn, now: datetime, trust: str) -> str:
-    """Say the same with the record's age in place of its day, and in the words that the caller has for trust."""
-    known = written(record)
+def provenance_phrase_by_age(record: Memory | Decision | Turn, now: datetime, trust: str) -> str:
+    """Return such a phrase with the record's age in place of its day; `trust` are the caller's words for it."""
+    known = provenance_of(record)
     assert known is not None
     return _phrase(record, age_of(known.at, now), trust)
 
 
 def _phrase(record: TextRecord, when: str, trust: str) -> str:
-    known = _said_of(record)
+    known = _known_provenance(record)
     author, client = known.get("author", ""), known.get("client", "")
     by = f"{author} through {client}" if client not in ("", author) else author
     phrase = ", ".join(filter(None, (by, when, trust, record.id)))
@@ -124,7 +122,7 @@ def _phrase(record: TextRecord, when: str, trust: str) -> str:
     return f"{phrase}; reads as instructions: {' and '.join(marks)}" if marks else phrase
 
 
-def _said_of(record: Record) -> Mapping[str, str]:
+def _known_provenance(record: Record) -> Mapping[str, str]:
     """Return the known provenance of a record; unknown parts are left out."""
     match record:
         case Memory():
@@ -145,7 +143,7 @@ def _said_of(record: Record) -> Mapping[str, str]:
         case _:
             return {}
     origin = {} if record.origin is None else record.origin.parts
-    named = {name: text for name, text in origin.items() if name not in _UNSAID}
+    named = {name: text for name, text in origin.items() if name not in _UNSHOWN}
     return {"author": byline(record.author, record.origin), **known, **named}
 
 

@@ -1,4 +1,4 @@
-"""Tokens: created, shown once, rotated and revoked; and the caller that a token's secret authenticates."""
+"""Creates, rotates and revokes tokens, and authenticates callers by a token's secret."""
 
 import base64
 import hashlib
@@ -38,7 +38,7 @@ from minutebook.store.token_uses import TokenUses
 log = logging.getLogger(__name__)
 
 PREFIX = "mbk_"
-"""What every secret begins with, so that people and scanners of leaked secrets know it."""
+"""The beginning of every secret, by which people and scanners for leaked secrets recognize it."""
 
 USE_IS_NOTED_EVERY = timedelta(hours=1)
 """The time after which a process records the use of a token again."""
@@ -61,17 +61,10 @@ class Tokens:
     """Creates, rotates and revokes tokens, and authenticates their bearers.
 
     A secret is the prefix, the token's id and 256 random bits. Each use reads the store, so that a
-    token that was revoked in one process is refused by every other. `trusts_issuer` tells whether
-    signed tokens are accepted, too.
+    token that was revoked in one process is refused by every other.
     """
 
-    def __init__(
-        self,
-        store: Tended,
-        trail: Trail,
-        clock: Clock,
-        randbits: RandomBits,
-    ) -> None:
+    def __init__(self, store: Tended, trail: Trail, clock: Clock, randbits: RandomBits) -> None:
         self._store = store
         self._trail = trail
         self._clock = clock
@@ -83,7 +76,7 @@ class Tokens:
         self._noted: dict[str, datetime] = {}
 
     def trust_issuer(self) -> None:
-        """Take the store for shared from now on: somebody else's signed tokens let callers in, too."""
+        """Accept the signed tokens of an issuer, too; from now on the store counts as shared."""
         self._trusts_issuer = self._is_shared = True
 
     def is_shared(self) -> bool:
@@ -134,7 +127,7 @@ class Tokens:
         return self._store.find(Token, _ALL, order=("-created_at",))
 
     def last_uses(self, caller: Caller) -> Mapping[str, datetime]:
-        """Return when each token was used last, right to the hour, by its id; one never used is not in it.
+        """Return the instant of each token's last use, within an hour, by its id; tokens that were never used are left out.
 
         Raises Forbidden if the caller is not the owner of the data directory.
         """
@@ -184,16 +177,16 @@ class Tokens:
         return noted
 
     def check_signed(self, subject: str, id: str | None, issued_at: datetime | None) -> None:
-        """Raise Unidentified, audited, if a signed token was revoked.
+        """Raise Unidentified, and audit that, if a signed token was revoked, by its id or by its name (`subject`).
 
-        By its name those are that were issued before; one that does not say when is, too.
+        A revocation by name covers tokens that were issued before it or do not tell when they were issued.
         """
         by_name = self._get(_id_of_signed(SIGNED_BEFORE, subject))
         by_id = None if id is None else self._get(_id_of_signed(SIGNED_WITH_ID, id))
         if by_name is not None and by_name.revoked_at is not None and issued_at is not None:
             by_name = by_name if issued_at <= by_name.revoked_at + _CLOCKS_DIFFER else None
         if (noted := by_id or by_name) is not None:
-            raise self.refused("Revoked", Reason("this token was revoked"), noted)
+            raise self.audited_refusal("Revoked", Reason("this token was revoked"), noted)
 
     def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> NewToken:
         """Replace the secret and the expiry of a token; the old secret is invalid from now on.
@@ -220,24 +213,24 @@ class Tokens:
         parts = _SECRET.fullmatch(secret)
         token = None if parts is None else self._get(parts[1])
         if token is None:
-            raise self.refused("Unknown", Reason("this token is not one of this server's"))
+            raise self.audited_refusal("Unknown", Reason("this token is not one of this server's"))
         if not hmac.compare_digest(_digest(secret), token.digest):
-            raise self.refused(
+            raise self.audited_refusal(
                 "WrongSecret", Reason("this token is not one of this server's"), token
             )
         now, caller = self._clock(), caller_with(grant_of(token), token.id)
         if token.revoked_at is not None:
-            raise self.refused("Revoked", Reason("this token was revoked"), token, caller)
+            raise self.audited_refusal("Revoked", Reason("this token was revoked"), token, caller)
         if token.expires_at is not None and token.expires_at <= now:
             reason = Reason("this token expired at {end:%FT%TZ}", end=token.expires_at)
-            raise self.refused("Expired", reason, token, caller)
+            raise self.audited_refusal("Expired", reason, token, caller)
         self._note_use(token.id, now)
         return caller
 
-    def refused(
+    def audited_refusal(
         self, outcome: str, reason: Reason, token: Token | None = None, who: Caller = _STRANGER
     ) -> Unidentified:
-        """Audit that a request was not authenticated; return the error for it."""
+        """Audit that a request was not authenticated, at most once a minute for each cause; return the error for it."""
         subject, where = (
             (NOBODY, SYSTEM_ORGANIZATION) if token is None else (token.id, home_of(token))
         )
@@ -258,12 +251,12 @@ class Tokens:
     def _audited(
         self, caller: Caller, act: str, token: Token
     ) -> AbstractContextManager[AuditDraft]:
-        """Run an act on a token, which is kept in the system's organization and audited in its own."""
+        """Audit an act on a token in the organization that it is bound to; tokens are stored in the system's."""
         home, also = home_of(token), [SYSTEM_ORGANIZATION]
         return self._trail.audited(caller, home, act, Kind.TOKEN, token.id, also=also)
 
     def _note_use(self, id: str, now: datetime) -> None:
-        """Write down once an hour that a token was used, in a thread: its bearer waits for no writer."""
+        """Store the use of a token once an hour, in a thread, so that its bearer does not wait for writers."""
         with self._lock:
             last = self._noted.get(id)
             if last is not None and timedelta() <= now - last < USE_IS_NOTED_EVERY:
@@ -300,7 +293,7 @@ class Tokens:
 
 
 def _id_of_signed(what: str, name: str) -> str:
-    """Return the id under which it is noted that signed tokens are revoked; no secret of ours names it."""
+    """Return the id of the record of a revocation of signed tokens; no token of ours has such an id."""
     return f"{what}-{_digest(name)[:32]}"
 
 

@@ -1,6 +1,6 @@
-"""Which records a caller may see: `Records.seen_by` is the way to them above this folder.
+"""Readers of the records that a caller may see; services get them from `Records.seen_by`.
 
-What the caller's folder shows narrows searches and lists; a record that is named by its id is found
+The folder that a caller works in narrows searches and lists; a record that is named by its id is found
 wherever the caller may see it.
 """
 
@@ -39,16 +39,16 @@ from minutebook.store.values import Candidate, Group, R, Tie, Vectors, VectorSpa
 from minutebook.text.words import TextQuery
 
 Clock = Callable[[], datetime]
-"""Gives the present instant, in UTC."""
+"""Returns the present instant, in UTC."""
 
 _EDGES_AT_ONCE = 1000
-"""Edges whose ends are looked up by one statement: an engine names only so many ids in one."""
+"""The most edges of which the ends are looked up by one statement, because statements are limited in size."""
 
 FAR = 1000
-"""The offset from which on a page is looked up from the nearer end."""
+"""The least offset of a page that is read from the nearer end of the list."""
 
 _UNOWNED = frozenset({Version, Entry, Head, LedgerMark, Token})
-"""Classes of records that do not say whom they concern: a Filter lets all of an organization's pass."""
+"""Classes of records without a repository or user, so a Filter would pass all of an organization's."""
 
 
 class Conditions(TypedDict, total=False):
@@ -67,10 +67,10 @@ class Conditions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The records of one organization that a caller may see, or a part of them; nothing widens it.
+    """The records of one organization that a caller may see, or a part of them; no method widens it.
 
-    Its methods are those of `Store` of the same names. An edge is seen by who may see both its ends. Records that do not say
-    whom they concern, such as versions and audit entries, are not read through it: TypeError.
+    Its methods do what those of `Store` with the same names do. An edge is visible if both its ends are. Raises TypeError
+    for classes of records without a repository or user, such as versions and audit entries.
     """
 
     _store: Store = field(repr=False, compare=False)
@@ -88,15 +88,15 @@ class View:
         return self._where.ids
 
     def where(self, **conditions: Unpack[Conditions]) -> "View":
-        """Return the view with conditions in the place of those of their names."""
+        """Return the view with some conditions replaced by these."""
         return replace(self, _where=replace(self._where, **conditions))
 
     def narrowed(self, **equal: object) -> "View":
-        """Return the view of those records with fields that also equal these values."""
+        """Return the view of the records with fields that equal these values, too."""
         return replace(self, _where=narrowed(self._where, **equal))
 
     def matching(self, query: MemoryQuery) -> "View":
-        """Return the view of those memories that an engine can tell to match the query."""
+        """Return the view of the memories that match the query, except for its conditions on metadata."""
         return replace(self, _where=query.narrow(self._where))
 
     def passes(self, record: Record) -> bool:
@@ -124,7 +124,7 @@ class View:
         )
 
     def each(self, of: type[R], order: Sequence[str] = ()) -> Iterator[R]:
-        """Yield the records one at a time, as of the moment the first is asked for."""
+        """Yield the records, as of the moment when the first is asked for, with few of them in memory."""
         records = self._store.each(self._owned(of), self._where, order)
         return self._with_ends(records) if _is_edge(of) else records
 
@@ -139,11 +139,11 @@ class View:
         return self._store.values(self._no_edge(of), self._where, fields)
 
     def groups(self, of: type[Record], by: Sequence[str], span: str) -> list[Group]:
-        """Put together the records that agree in the text fields `by`, latest first."""
+        """Return the records as groups that agree in the text fields `by`, latest first."""
         return self._store.groups(self._no_edge(of), self._where, by, span)
 
     def count(self, of: type[Record]) -> int:
-        """Count the records."""
+        """Return the number of records."""
         if _is_edge(of) and not self._is_whole:
             return sum(1 for _ in self.each(of))
         return self._store.count(self._owned(of), self._where)
@@ -153,7 +153,7 @@ class View:
         return self._store.count_vectors(of, self._where, space)
 
     def versions(self) -> Iterator[Version]:
-        """Yield the versions of the memories, one at a time."""
+        """Yield the versions of the memories in the view."""
         ids = set(self.read_ids(Memory))
         versions = self._store.each(Version, Filter(organization=self.organization), ())
         return (each for each in versions if each.memory in ids)
@@ -182,7 +182,7 @@ class View:
         return self._store.entities_named(self._where, words)
 
     def successor(self, id: str) -> str | None:
-        """Follow supersessions from a memory, through records outside the view, to the first one inside it."""
+        """Return the id of the first memory in the view on the chain of supersessions from a memory; None if there is none."""
         following: str | None = id
         seen: set[str] = set()
         while following is not None and following not in seen:
@@ -200,23 +200,23 @@ class View:
         return list(self._with_ends(self._store.edges(self.organization, nodes, limit)))
 
     def ties(self, nodes: Collection[str], limit: int) -> list[Tie]:
-        """Return the heaviest edges that touch any of the nodes, wherever they lead: read the ends before showing one."""
+        """Return the heaviest edges that touch any of the nodes, even if the caller may not see their other ends."""
         return self._store.ties(self.organization, nodes, limit)
 
     def neighbours(
         self, of: type[TextRecord], ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
-        """Return the ids of the records around each of some, in the order of writing, whoever may see them."""
+        """Return for each of the ids those written before and after it, even if the caller may not see them."""
         return self._store.neighbours(of, self.organization, ids, reach)
 
     def _owned(self, of: type[R]) -> type[R]:
-        """Return a class. Raises TypeError if its records have no scope."""
+        """Return the class. Raises TypeError if its records have no repository or user to check."""
         if of in _UNOWNED and not self._reads_all:
             raise TypeError(f"a {of.kind} does not say whom it concerns")
         return of
 
     def _no_edge(self, of: type[R]) -> type[R]:
-        """Return a class as `_owned` does. Raises TypeError for edges too, as their ends are not looked at."""
+        """Return the class as `_owned` does. Raises TypeError for edges, too, because the caller does not check their ends."""
         if _is_edge(of):
             raise TypeError(f"the ends of a {of.kind} are not looked at")
         return self._owned(of)
@@ -226,7 +226,7 @@ class View:
         return self._where.repositories is None and self._where.users is None
 
     def _with_ends(self, edges: Iterable[R]) -> Iterator[R]:
-        """Yield those edges of which the caller may see both ends, a soft-deleted memory too."""
+        """Yield those edges of which the caller may see both ends; these may be soft-deleted."""
         waiting = iter(edges)
         while some := list(islice(waiting, _EDGES_AT_ONCE)):
             yield from self._seen_among(some)
@@ -258,7 +258,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class VisibleMoment:
-    """The records that a view shows as of one moment; edges all, wherever they lead."""
+    """The records of a view as of one moment; edges without a check of their ends."""
 
     _snapshot: Snapshot = field(repr=False, compare=False)
     _where: Filter
@@ -269,15 +269,15 @@ class VisibleMoment:
         return self._where.organization
 
     def where(self, **conditions: Unpack[Conditions]) -> "VisibleMoment":
-        """Return it with conditions in the place of those of their names."""
+        """Return the moment with some conditions replaced by these."""
         return VisibleMoment(self._snapshot, replace(self._where, **conditions))
 
     def narrowed(self, **equal: object) -> "VisibleMoment":
-        """Return the part of those records with fields that also equal these values."""
+        """Return the moment of the records with fields that equal these values, too."""
         return VisibleMoment(self._snapshot, narrowed(self._where, **equal))
 
     def each(self, of: type[R], order: Sequence[str] = ()) -> Iterator[R]:
-        """Yield the records one at a time."""
+        """Yield the records, with few of them in memory."""
         return self._snapshot.each(of, self._where, order)
 
     def count(self, of: type[Record]) -> int:
@@ -301,15 +301,15 @@ class Seen:
         return [each.organization for each in self.views]
 
     def where(self, **conditions: Unpack[Conditions]) -> "Seen":
-        """Return it with conditions in the place of those of their names."""
+        """Return the reader with some conditions replaced by these."""
         return Seen(self._store, tuple(each.where(**conditions) for each in self.views))
 
     def narrowed(self, **equal: object) -> "Seen":
-        """Return the part of those records with fields that also equal these values."""
+        """Return the reader of the records with fields that equal these values, too."""
         return Seen(self._store, tuple(each.narrowed(**equal) for each in self.views))
 
     def matching(self, query: MemoryQuery) -> "Seen":
-        """Return the part of those memories that an engine can tell to match the query."""
+        """Return the reader of the memories that match the query, except for its conditions on metadata."""
         return Seen(self._store, tuple(each.matching(query) for each in self.views))
 
     def view_of(self, organization: str) -> View | None:
@@ -332,10 +332,10 @@ class Seen:
         return self._store.page(of, wheres, order=[order], limit=limit, offset=offset)
 
     def listing(self, of: type[R], order: str, limit: int, offset: int) -> tuple[list[R], int]:
-        """Return a page as `page` does, and the total.
+        """Return a page as `page` does, and the number of all records.
 
-        Of one organization's many records a page that is nearer to the end is read from there: an engine walks through
-        all rows before it.
+        With one organization, a page far from the start but near the end is read backwards from the end, because an engine
+        reads all rows before a page.
         """
         if offset < FAR or len(self.views) > 1:
             found = self.page(of, order, limit, offset)
@@ -343,11 +343,11 @@ class Seen:
                 return found, offset + len(found)
             return found, self.count(of)
         total = self.count(of)
-        behind = max(total - offset - limit, 0)
-        if behind > offset:
+        after_page = max(total - offset - limit, 0)
+        if after_page > offset:
             return self.page(of, order, limit, offset), total
         backwards = order.removeprefix("-") if order.startswith("-") else f"-{order}"
-        found = self.page(of, backwards, max(min(limit, total - offset), 0), behind)
+        found = self.page(of, backwards, max(min(limit, total - offset), 0), after_page)
         return found[::-1], total
 
     @contextmanager
@@ -358,18 +358,18 @@ class Seen:
 
 
 class Records:
-    """The store as services have it: they write records, and read those that a caller may see.
+    """The store for services: they write records, and read those that a caller may see.
 
-    Who needs it whole, for work that is nobody's, has the store itself: see `tools/check_house.py`.
+    Modules that need the whole store, for work in nobody's name, are listed in `tools/house.toml`.
     """
 
     def __init__(self, store: Tended) -> None:
         self._store = store
-        # Writing is the store's own: nothing stands between a service and it.
+        # Services write to the store directly.
         self.transaction, self.put, self.delete = store.transaction, store.put, store.delete
 
     def seen_by(self, caller: Caller) -> Seen:
-        """Return a reader of the records that the caller may see, as far as their folder shows them."""
+        """Return a reader of the records that the caller may see, narrowed to those that their folder shows."""
         return seen_by(self._store, caller)
 
     def seen_in(self, organization: str, caller: Caller) -> View:
@@ -390,7 +390,7 @@ class Records:
                 return record
         raise NotFound(of.kind, id)
 
-    # Of records in hand, which their reader has seen
+    # The following take records that the caller has read already
 
     def kept(self, record: R) -> R | None:
         """Return the stored record with the id of this one, or None."""
@@ -418,7 +418,7 @@ class Records:
         return next(iter(self._store.find(Entry, here, order=("number",), limit=1)), None)
 
     def are_linked(self, one: Memory, other: Memory) -> bool:
-        """Tell whether a link leads from one memory to another: somebody has said how they belong together."""
+        """Tell whether a link joins two memories: somebody has said how they are related."""
         edges = self._store.edges(one.organization, [one.id])
         return any(e.kind is Kind.LINK and other.id in (e.source, e.target) for e in edges)
 
@@ -427,7 +427,7 @@ class Records:
         return self._store.get(Summary, session.organization, session.summary_id)
 
     def owned_by(self, record: Record) -> Owned:
-        """Return the owner of a record, as `owned_by` does. Raises NotFound if an end of an edge is gone."""
+        """Return the scope of a record, as `owned_by` does. Raises NotFound if an end of an edge is gone."""
         return owned_by(self._store, record)
 
     def vectors(self, record: TextRecord) -> tuple[VectorSpace, Vectors] | None:
@@ -440,11 +440,11 @@ class Records:
 
     @property
     def key(self) -> Key | None:
-        """The key that the store is encrypted with here; None: it is plain, or a server keeps it."""
+        """The key with which the store's file is encrypted; None if it is plain, or on a server."""
         return self._store.database.key
 
     def states_size(self, of: type[TextRecord], organization: str) -> int:
-        """Sum the bytes of the token states of an organization's records of a class, whoever may see them."""
+        """Return the bytes of all token states of an organization's records of a class, whoever may see them."""
         return self._store.upkeep.states_size(of, organization)
 
     def is_taken(self, of: type[Record], organization: str, id: str) -> bool:
@@ -453,7 +453,7 @@ class Records:
 
     @property
     def tokens(self) -> View:
-        """All tokens, which belong to the system: for commands that find one by a part of its id."""
+        """A reader of all tokens, for commands that find one by a part of its id."""
         return everything_in(self._store, SYSTEM_ORGANIZATION)
 
     def sequence(self, organization: str) -> int:
@@ -461,16 +461,16 @@ class Records:
         return self._store.sequence(organization)
 
     def one_moment(self) -> AbstractContextManager[None]:
-        """Have all that this thread reads be of one moment, but for what it writes: see `Database.one_moment`."""
+        """Let all reads of this thread inside the block see the data of one moment: see `Database.one_moment`."""
         return self._store.database.one_moment()
 
     def scrub(self) -> list[str]:
-        """Leave no byte of removed records in the store's files: see `Upkeep.scrub`."""
+        """Remove every byte of removed records from the store's files: see `Upkeep.scrub`."""
         return self._store.upkeep.scrub()
 
 
 def seen_by(store: Store, caller: Caller) -> Seen:
-    """Return a reader of the records that a caller may see, as far as their folder shows them."""
+    """Return a reader of the records that a caller may see, narrowed to those that their folder shows."""
     names = store.organizations(open_organizations(caller))
     return Seen(store, tuple(View(store, visible_filter(caller, name)) for name in names))
 
@@ -480,19 +480,19 @@ def seen_in(store: Store, organization: str, caller: Caller) -> View:
 
     Raises NotFound if it is not open to them.
     """
-    bound = open_organizations(caller)
-    if bound is not None and organization not in bound:
+    open_to_caller = open_organizations(caller)
+    if open_to_caller is not None and organization not in open_to_caller:
         raise NotFound("organization", organization)
     return View(store, visible_filter(caller, organization))
 
 
 def everything_in(store: Store, organization: str) -> View:
-    """Return a reader of all records of an organization, for work that is nobody's."""
+    """Return a reader of all records of an organization, for work in nobody's name."""
     return View(store, Filter(organization=organization), _reads_all=True)
 
 
 def owned_by(store: Store, record: Record) -> Owned:
-    """Return the owner of a record: of an edge, that of both its ends. Raises NotFound if an end is gone."""
+    """Return the scope of a record: itself, or for an edge the scope of both ends. Raises NotFound if an end is gone."""
     if not isinstance(record, Edge):
         return record  # type: ignore[return-value]
     pairs = zip(record.joins, (record.source, record.target), strict=True)
@@ -503,21 +503,21 @@ def owned_by(store: Store, record: Record) -> Owned:
 
 
 def organization_with(store: Store, caller: Caller, id: UUID) -> str:
-    """Return the organization with a UUID: the caller's, else one in the store, else a new one.
+    """Return the name of the organization with a UUID: the caller's, else one in the store, else the UUID itself.
 
-    A name that the caller is not held to is given too; `policy.narrowed_to` refuses it.
+    This checks no permission: `policy.narrowed_to` refuses a name that is not the caller's.
     """
     known = store.organizations() if caller.organization is None else [caller.organization]
-    return _with(id, (name for name in known if name != SYSTEM_ORGANIZATION))
+    return _name_with(id, (name for name in known if name != SYSTEM_ORGANIZATION))
 
 
 def repository_with(caller: Caller, id: UUID) -> str:
-    """Return the repository with a UUID: one of the caller's, else a new one."""
-    return _with(id, sorted(caller.repositories or ()))
+    """Return the name of the repository with a UUID: one of the caller's, else the UUID itself."""
+    return _name_with(id, sorted(caller.repositories or ()))
 
 
 def narrowed(where: Filter, **conditions: object) -> Filter:
-    """Select, of the records that pass, those with fields that also equal these values."""
+    """Return a Filter that passes of the same records those with fields that equal these values, too."""
     return replace(where, equal={**where.equal, **conditions})
 
 
@@ -525,5 +525,5 @@ def _is_edge(of: type[Record]) -> bool:
     return issubclass(of, Edge)
 
 
-def _with(id: UUID, names: Iterable[str]) -> str:
+def _name_with(id: UUID, names: Iterable[str]) -> str:
     return next((name for name in names if uuid_named(name) == id), str(id))

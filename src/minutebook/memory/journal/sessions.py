@@ -1,4 +1,4 @@
-"""Keep the turns of a session, and read them in order."""
+"""Writes the turns of sessions, and reads them in order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -27,15 +27,15 @@ from minutebook.record.writing.turns import (
 )
 
 ADDED = "add_turn"
-"""The act of keeping a turn."""
+"""The act of writing a turn."""
 
 LONGEST_TURN = timedelta(hours=2)
-"""For how long after its prompt a turn of a captured session is taken to be under way, until the next one."""
+"""The longest time after its prompt for which a turn of a captured session counts as under way, unless the next one begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """Part of the sessions, the latest first, and how many there are."""
+    """Part of the sessions, the latest first, and the number of all."""
 
     sessions: list[Session]
     total: int
@@ -53,9 +53,9 @@ class Sessions:
     def add(
         self, caller: Caller, session: str | None, prompt: str, thought: str, response: str
     ) -> Turn:
-        """Keep a turn after the last one of its session; None is the connection's own session.
+        """Write a turn after the last one of its session; None is the connection's own session.
 
-        It is found by words at once, and by meaning at once where it is short and the model is
+        Searches find it by words at once, and by meaning at once if it is short and the model is
         ready, else soon. Raises Refused if the caller may not write, InvalidInput if the name or a
         text does not fit.
         """
@@ -80,30 +80,27 @@ class Sessions:
             user=scope.user,
             origin=caller.call.origin,
         )
-        return self._writer.write(caller, ADDED, turn, partial(self._in_its_place, caller))
+        return self._writer.write(caller, ADDED, turn, partial(self._at_free_instant, caller))
 
     def turn_of(self, caller: Caller, memory: Memory) -> Turn | None:
-        """Return the turn during which a memory was first written, None if that is not known.
+        """Return the turn during which a memory was first written, None if unknown.
 
-        That is the next turn of its connection's session or, where this has none, the turn that was under
-        way in the one captured session of the same program, repository and user at that time.
+        That is the next turn of its connection's session. If there is none, it is the turn that was under
+        way at that time in the one captured session of the same program, repository and user.
         """
         if memory.origin is None or memory.origin.contract == IMPORTED:
             return None
         if memory.origin.session:
             view = self._store.seen_in(memory.organization, caller)
-            turns = view.narrowed(session=memory.origin.session).each(Turn, ["at"])
-            if (
-                after := next((t for t in turns if t.at >= memory.ingestion_time), None)
-            ) is not None:
-                return after
-        under_way = list(self._captured(caller, memory, memory.origin.client))
-        # Of several sessions at a time, the one whose tool answered with the id.
-        naming = [turn for turn in under_way if memory.id in turn.thought]
-        (turn,) = naming or under_way if len(naming or under_way) == 1 else (None,)
-        return turn
+            for turn in view.narrowed(session=memory.origin.session).each(Turn, ["at"]):
+                if turn.at >= memory.ingestion_time:
+                    return turn
+        under_way = list(self._captured_turns(caller, memory, memory.origin.client))
+        # Of several sessions at that time, the one in which a tool answered with the memory's id.
+        likely = [turn for turn in under_way if memory.id in turn.thought] or under_way
+        return likely[0] if len(likely) == 1 else None
 
-    def _captured(self, caller: Caller, memory: Memory, client: str) -> Iterator[Turn]:
+    def _captured_turns(self, caller: Caller, memory: Memory, client: str) -> Iterator[Turn]:
         """Yield the turns of captured sessions of a client that were under way when a memory was written."""
         own = {"repository": memory.repository, "user": memory.user}
         bound = {name: value for name, value in own.items() if value is not None}
@@ -147,7 +144,7 @@ class Sessions:
     def all(self, caller: Caller, name: str | None = None) -> list[Session]:
         """Return every session that the caller may see, last written first.
 
-        With a name, those of that name only, whatever folder the caller works in.
+        With a name, only sessions of that name, but those of other folders, too.
         """
         named = {} if name is None else {"session": name}
         caller = caller if name is None else without_folder_scope(caller)
@@ -160,7 +157,7 @@ class Sessions:
         return [e for e in self.all(caller) if e.first < span.until and e.last >= span.since]
 
     def connections(self, caller: Caller, name: str) -> set[str]:
-        """Return the sessions of the connections over which a session was written, and its own name."""
+        """Return the names of a session and of the connections' own sessions over which it was written."""
         origins = {
             origin
             for view in self._store.seen_by(caller).narrowed(session=name)
@@ -169,14 +166,14 @@ class Sessions:
         return {name, *(each.session for each in origins if each is not None and each.session)}
 
     def turns(self, caller: Caller, session: Session) -> View:
-        """Return a reader of the turns of a session, wherever the caller works."""
+        """Return a reader of the turns of a session, whatever folder the caller works in."""
         view = self._store.seen_in(session.organization, without_folder_scope(caller))
         return view.narrowed(**session.scope)
 
-    def _in_its_place(self, caller: Caller, turn: Turn) -> Turn:
-        """Return the turn with its instant: after the session's last, and shared with no other turn.
+    def _at_free_instant(self, caller: Caller, turn: Turn) -> Turn:
+        """Return the turn with an instant after the session's last turn that no other turn has.
 
-        The caller must hold the writer's lock.
+        Call it inside the transaction that writes the turn.
         """
         own = {"session": turn.session, "repository": turn.repository, "user": turn.user}
         here = self._store.seen_in(turn.organization, without_folder_scope(caller)).narrowed(**own)

@@ -1,9 +1,9 @@
-"""Summarize sessions; show and remove their summaries."""
+"""Summarizes sessions, and reads and removes their summaries."""
 
 import logging
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from threading import Lock
 
 from minutebook.memory.access.audit import EVERYTHING
@@ -11,6 +11,7 @@ from minutebook.memory.access.provenance import attribute
 from minutebook.memory.infrastructure import Infrastructure
 from minutebook.memory.journal.sessions import Sessions
 from minutebook.memory.journal.summarizers import Summarizer, Summarizers
+from minutebook.memory.journal.summary_draft import SummaryDraft
 from minutebook.memory.record_writer import RecordWriter
 from minutebook.record import policy
 from minutebook.record.caller import Caller
@@ -46,17 +47,17 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """How many summaries went, and how many stayed because they are not the caller's to remove."""
+    """The number of summaries removed, and of those kept because the caller may not remove them."""
 
     deleted: int
     kept: int
 
 
 class Tally:
-    """How summarising went since the process began; may be used from any thread.
+    """Counts of summarising since the process began; may be used from any thread.
 
-    `made` counts summaries by who made them, `failed` sessions that could not be summarised,
-    `unanswered` models that gave no answer of use, so that another stood in.
+    `made` counts summaries by summarizer, `failed` sessions that could not be summarised,
+    `unanswered` models without a usable answer, so that another summarizer was asked.
     """
 
     def __init__(self) -> None:
@@ -91,7 +92,7 @@ class Summaries:
 
     @property
     def is_built_in(self) -> bool:
-        """Whether no service is asked for summaries, which its owner may have to pay for."""
+        """Whether no external service makes summaries, which the owner may have to pay for."""
         return self._service is None
 
     def page(
@@ -109,9 +110,9 @@ class Summaries:
         return self._store.summary(session)
 
     def summarize(self, caller: Caller, name: str) -> list[Summary]:
-        """Summarise the session of that name anew; each, where several scopes have one.
+        """Summarise the session of a name anew, in each scope that has one; return the summaries.
 
-        Raises NotFound, Refused, Conflict where another is at it.
+        Raises NotFound if there is none, Refused if the caller may not write there, Conflict if another is summarising it.
         """
         found = self._sessions.all(caller, name)
         if not found:
@@ -123,14 +124,17 @@ class Summaries:
             ):
                 policy.check_may_write_to(caller, SUMMARIZE, session)
         summarizers = Summarizers(caller, self._service)
-        return [self._counted(caller, session, summarizers) for session in _heard(caller, own)]
+        return [
+            self._summarise_and_count(caller, session, summarizers)
+            for session in _with_progress(caller, own)
+        ]
 
     def summarize_all(self, caller: Caller) -> Batch:
         """Summarise every session that has no summary or has grown since, oldest first.
 
-        The connection's own session is left out: it is being written. Each summary is kept as soon
-        as it is made, so an interrupted run continues at the next call. One that fails stops no
-        other. Raises Refused if the caller may not write.
+        The connection's own session is left out, because it is being written. Each summary is written as soon
+        as it is made, so an interrupted run continues at the next call. A session that fails does not stop
+        the others. Raises Refused if the caller may not write.
         """
         self._check_may(caller, SUMMARIZE, default_organization(caller), EVERYTHING)
         waiting = [
@@ -140,9 +144,9 @@ class Summaries:
         ]
         summarizers = Summarizers(caller, self._service)
         batch = Batch([], [])
-        for session in _heard(caller, waiting):
+        for session in _with_progress(caller, waiting):
             try:
-                batch.done.append(self._counted(caller, session, summarizers))
+                batch.done.append(self._summarise_and_count(caller, session, summarizers))
             except StoreClosed:
                 raise
             except MinutebookError as error:
@@ -150,9 +154,9 @@ class Summaries:
         return batch
 
     def delete_all(self, caller: Caller) -> Deleted:
-        """Remove every summary that the caller may remove; the turns and the system's summaries stay.
+        """Remove every summary that the caller may remove, in a transaction for each organization; return the numbers.
 
-        An agent removes those that it asked for itself. One transaction an organization. Refused.
+        An agent may remove those that it asked for itself. The system's summaries stay. Raises Refused if the caller may not write.
         """
         self._check_may(caller, FORGET, default_organization(caller), EVERYTHING)
         deleted, kept = 0, 0
@@ -162,17 +166,17 @@ class Summaries:
             with self._trail.audited(
                 caller, view.organization, FORGET, Kind.SUMMARY, EVERYTHING
             ) as audit:
-                gone = 0
+                removed = 0
                 for summary in view.find(Summary):
                     if audit.may(summary) and policy.may_remove_work_of(
                         caller, responsible_author(summary.author, summary.origin)
                     ):
                         self._store.delete(Summary, view.organization, summary.id)
-                        gone += 1
+                        removed += 1
                     else:
                         kept += 1
-                deleted += gone
-                if not gone:
+                deleted += removed
+                if not removed:
                     audit.changes_nothing()
         return Deleted(deleted, kept)
 
@@ -181,19 +185,21 @@ class Summaries:
             policy.check_may_act(caller, act, organization)
 
     def _is_due(self, caller: Caller, session: Session) -> bool:
-        """Tell whether a session has changed since its summary, or has none, and may have one."""
+        """Tell whether the caller may summarise a session, and it has no summary or has changed since."""
         if not policy.may_write_to(caller, session):
             return False
         summary = self.summary_of(session)
         return (
             summary is None
             or summary.turn_count != session.turn_count
-            # An imported summary does not know it; that it counts as many turns must do.
+            # An imported summary has no last turn, so the number of turns must do.
             or summary.last_turn not in ("", self._last_turn(caller, session))
         )
 
-    def _counted(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
-        """Summarise a session, and count and log how that went."""
+    def _summarise_and_count(
+        self, caller: Caller, session: Session, summarizers: Summarizers
+    ) -> Summary:
+        """Summarise a session; count and log the result."""
         try:
             summary = self._summarise(caller, session, summarizers)
         except MinutebookError as error:
@@ -206,33 +212,25 @@ class Summaries:
         return summary
 
     def _summarise(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
-        """Make the summary of one session outside any lock but its own, then keep it."""
+        """Make and write the summary of a session, under a lock of that session alone."""
         name = f"summary\0{session.organization}\0{session.summary_id}"
         with self._locks.hold(name) as is_held:
             if not is_held:
                 raise Conflict(session.name, "it is being summarised already; try again")
-            # Before the turns are read: what is said meanwhile makes the session due again.
+            # Read before the turns, so that a turn which is added meanwhile makes the session due again.
             last_turn = self._last_turn(caller, session)
             turns = self._sessions.turns(caller, session)
             made = summarizers.summarise(lambda: turns.each(Turn, ["at"]), session.turn_count)
             self.tally.count(unanswered=made.failures)
-            draft = made.draft
+            drafted = {each.name: getattr(made.draft, each.name) for each in fields(SummaryDraft)}
             summary = Summary(
+                **drafted,
                 organization=session.organization,
                 id=session.summary_id,
                 session=session.name,
                 at=self._clock(),
-                title=draft.title,
-                summary=draft.summary,
-                category=draft.category,
                 turn_count=session.turn_count,
-                quality=draft.quality,
-                productivity=draft.productivity,
-                impact=draft.impact,
-                complexity=draft.complexity,
-                technologies=draft.technologies,
                 made_by=made.made_by,
-                reasons=draft.reasons,
                 last_turn=last_turn,
                 author=caller.name,
                 repository=session.repository,
@@ -248,7 +246,7 @@ class Summaries:
         return found[0].id
 
 
-def _heard(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
+def _with_progress(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
     """Yield the sessions and report progress to the caller, which may cancel by raising."""
     for number, session in enumerate(sessions):
         caller.call.progress(number / len(sessions), session.name)

@@ -15,19 +15,19 @@ from minutebook.record.errors import InvalidInput, Unanswered
 from minutebook.record.records import Turn
 
 BUILT_IN = "built-in extractive summarizer"
-"""What the built-in summarizer calls itself."""
+"""The name of the built-in summarizer in a summary."""
 
 CLIENTS_MODEL = "the client's model"
-"""What a summary says of a model that the client asked, whose name it does not tell."""
+"""The name in a summary of a model that the client asked, because the client does not tell its name."""
 
 TRANSCRIPT = 24_000
-"""Characters of a session that a model is shown, about."""
+"""The number of characters of a session, roughly, that a model is shown."""
 
 LEAST_OF_A_TURN = 240
-"""Characters that are shown of a turn; of a session with too many turns for that, some are."""
+"""The least characters that are shown of a turn; of a session with too many turns for that, some are left out."""
 
 ReadTurns = Callable[[], Iterable[Turn]]
-"""Gives the turns of a session in order, each time anew."""
+"""Returns the turns of a session in order, at each call anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Summarizer:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The summary of a session, its maker, and how many models failed before."""
+    """The summary of a session, the name of its summarizer, and the number of models that failed before."""
 
     draft: SummaryDraft
     made_by: str
@@ -48,7 +48,7 @@ class Result:
 
 
 class Summarizers:
-    """Those at hand during one act; a model that does not answer is not asked again."""
+    """The summarizers of one act; a model that does not answer is not asked again."""
 
     def __init__(self, caller: Caller, service: Summarizer | None) -> None:
         own = [] if caller.call.sample is None else [Summarizer(CLIENTS_MODEL, caller.call.sample)]
@@ -56,10 +56,10 @@ class Summarizers:
         self._silent: list[str] = []
 
     def summarise(self, read: ReadTurns, count: int) -> Result:
-        """Summarise a session of `count` turns by the first that can.
+        """Summarise a session of `count` turns by the first summarizer that can.
 
-        A model's answer that does not fit is repaired once. Where no model's does, the built-in
-        summarizer stands in, and the reasons say so. Raises Unanswered if there is none.
+        A model whose answer does not fit is asked once more. If no model's answer fits, the built-in
+        summarizer makes the summary, and its reasons say so. Raises Unanswered if none is installed.
         """
         failed = list(self._silent)
         transcript = "\n\n".join(_transcript(read(), count)) if self._models else ""
@@ -74,7 +74,7 @@ class Summarizers:
                 failed.append(f"{model.name} answered twice what does not fit: {error}")
             else:
                 return _made(draft, model.name, failed)
-        # Its patterns take a tenth of a second to compile, which most processes have no use for.
+        # Loaded here, because its patterns take a tenth of a second to compile.
         for summarize in entries_of("models.summarizer"):
             return _made(summarize(read, count), BUILT_IN, failed)
         raise Unanswered("; ".join(failed) or "no summarizer is installed")
@@ -100,7 +100,7 @@ def _ask_model(sample: Sample, transcript: str) -> SummaryDraft:
 
 
 def _transcript(turns: Iterable[Turn], count: int) -> Iterator[str]:
-    """Show turns to a model, each cut to its part of the room; the last is always shown."""
+    """Yield turns as texts for a model, each cut to its share of TRANSCRIPT; the last is always included."""
     shown = min(count, TRANSCRIPT // LEAST_OF_A_TURN)
     step = -(-count // shown)
     room = TRANSCRIPT // shown
@@ -118,7 +118,7 @@ def _transcript(turns: Iterable[Turn], count: int) -> Iterator[str]:
 
 
 def _clipped(text: str, room: int) -> str:
-    """Cut out the middle of a text that is too long."""
+    """Return a text with its middle cut out if it has more than `room` characters."""
     if len(text) <= room:
         return text
     return f"{text[: room * 2 // 3]} … {text[-(room // 3) :]}"

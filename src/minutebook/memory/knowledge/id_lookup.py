@@ -55,10 +55,7 @@ class IdLookup:
         """Return memories by their UUIDs, which ids give and, where others were given, records."""
         ids = derived.read_ids(of, ("-id",))
         matching = [id for id in ids if is_meant(str(uuid_of(id)))]
-        found = [
-            *derived.where(ids=frozenset(matching[:limit])).find(of),
-            *by_uuid.find(of),
-        ]
+        found = [*derived.where(ids=frozenset(matching[:limit])).find(of), *by_uuid.find(of)]
         return [each for each in found if isinstance(each, Memory) and is_meant(each.uuid)]
 
     def _views(self, caller: Caller, of: type[Record]) -> Iterable[View]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minutebook.record.errors import StoreBusy, StoreDamaged, StoreError
 from minutebook.record.reason import Reason, cause_of
-from minutebook.store.disk.atomic_file import clear_left, clear_noted
+from minutebook.store.disk.atomic_file import clear_abandoned, clear_abandoned_and_noted
 from minutebook.store.disk.encryption import Key
 from minutebook.store.disk.filelock import FileLock
 from minutebook.store.disk.keys import KeyPlace
@@ -117,7 +117,7 @@ class DataDirectory:
         """Remove the unfinished files that killed processes left; count them."""
         kept = (path for path in self.kept() if path.is_dir())
         folders = {*self.derived, *self.copies, *kept, *self.index.glob("*")}
-        return clear_noted(self.path) + sum(map(clear_left, folders))
+        return clear_abandoned_and_noted(self.path) + sum(map(clear_abandoned, folders))
 
     def use(self) -> FileLock:
         """Make the directory, unless it is there, and be among its users until the lock is closed.

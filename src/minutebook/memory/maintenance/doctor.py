@@ -13,7 +13,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreDamaged
 from minutebook.record.filters import default_organization
 from minutebook.record.records import Kind
-from minutebook.store.disk.room import is_almost_full, no_room_in
+from minutebook.store.disk.room import is_almost_full, write_obstacle_in
 from minutebook.store.protocol import Tended
 
 
@@ -131,7 +131,7 @@ def _of_disk(store: Tended, home: Path) -> Iterator[Finding]:
     error = store.database.why_unwritable()
     if error is not None and not isinstance(error, StoreDamaged):
         yield Finding(f"The store cannot be written: {error}.", remedy)
-    elif (cause := no_room_in(home)) is not None:
+    elif (cause := write_obstacle_in(home)) is not None:
         yield Finding(f"The data directory cannot be written: {home}: {cause}.", remedy)
     elif is_almost_full(home):
         yield Finding(f"The disk of {home} is almost full.", remedy)

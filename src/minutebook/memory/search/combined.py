@@ -7,7 +7,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Protocol
 
-from minutebook.memory.access.provenance import attribute, written
+from minutebook.memory.access.provenance import attribute, provenance_of
 from minutebook.memory.access.visibility import Records
 from minutebook.memory.search.doubt import LookedThrough, note_doubt, note_empty
 from minutebook.memory.search.hit_notes import HitNotes, Notes, is_told_last
@@ -249,7 +249,7 @@ class CombinedRecall:
 def _up_to(at: datetime | None, found: Iterable[Ranked]) -> Iterator[Ranked]:
     """Yield the records that were written at an instant (None: now); code does not say when."""
     for each in found:
-        known = written(each.record)
+        known = provenance_of(each.record)
         if at is None or known is None or known.at <= at:
             yield each
 
@@ -268,7 +268,7 @@ def _as_possible(ranking: Ranking) -> Ranking:
     """Return the records of the days that a question asks about as possible answers, the newest first unless others are likelier."""
     results = [replace(e, relevance=max(e.relevance, POSSIBLE_FROM)) for e in ranking.results]
     if ranking.chance < POSSIBLE_FROM:
-        dated = [(known.at, each) for each in results if (known := written(each.record))]
+        dated = [(known.at, each) for each in results if (known := provenance_of(each.record))]
         results = [each for _, each in sorted(dated, key=itemgetter(0), reverse=True)]
     return replace(ranking, results=results)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
-from minutebook.memory.access.provenance import written
+from minutebook.memory.access.provenance import provenance_of
 from minutebook.memory.access.visibility import Records
 from minutebook.memory.embeddings import Embeddings
 from minutebook.memory.search.recall import Recalled
@@ -154,6 +154,6 @@ def _is_said(*hits: Recalled) -> bool:
 
 
 def _said_at(record: TextRecord) -> datetime:
-    known = written(record)
+    known = provenance_of(record)
     assert known is not None
     return known.at

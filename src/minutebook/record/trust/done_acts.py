@@ -20,17 +20,19 @@ class DoneAct:
     entries: tuple[Entry, ...]
 
     @property
-    def last(self) -> Entry:
+    def last_entry(self) -> Entry:
         """The entry with which the act ended; its number identifies the act."""
         return self.entries[-1]
 
     @property
-    def named(self) -> Entry:
+    def naming_entry(self) -> Entry:
         """The entry with the name of the whole act: the first that is not about one record among many."""
-        return next((e for e in self.entries if e.act not in (TAKE_IN, TAKE_IN_PERSONS)), self.last)
+        return next(
+            (e for e in self.entries if e.act not in (TAKE_IN, TAKE_IN_PERSONS)), self.last_entry
+        )
 
     @property
-    def made(self) -> Mapping[tuple[Kind, str], Fingerprinted]:
+    def changes(self) -> Mapping[tuple[Kind, str], Fingerprinted]:
         """The records that were changed, by kind and id in the trail, with their states before the first entry and after the last."""
         found: dict[tuple[Kind, str], Fingerprinted] = {}
         for entry in self.entries:
@@ -43,7 +45,7 @@ class DoneAct:
         return found
 
     @property
-    def first(self) -> Mapping[tuple[Kind, str], int]:
+    def first_numbers(self) -> Mapping[tuple[Kind, str], int]:
         """The number of the first entry that changed each record, by kind and id in the trail.
 
         Fingerprints in an entry about the whole trail belong to the next entry about a record.

@@ -8,7 +8,6 @@ from typing import Any
 from minutebook.record.caller import Caller
 from minutebook.record.control_characters import is_blank
 from minutebook.record.errors import Forbidden, InvalidInput
-from minutebook.record.policy import check_not_viewer
 from minutebook.record.records import (
     Authorship,
     Decision,
@@ -51,11 +50,6 @@ def authorship_of(caller: Caller) -> Authorship:
     """Return whether the caller counts as a person or an agent, by their role alone."""
     agents = (Role.AGENT, Role.VIEWER)
     return Authorship.AGENT if caller.role in agents else Authorship.HUMAN
-
-
-def check_may_propose(caller: Caller) -> None:
-    """Raise Forbidden if the caller may only read."""
-    check_not_viewer(caller, "propose")
 
 
 def check_may_accept(caller: Caller) -> None:

@@ -85,11 +85,7 @@ class Arguments:
         described = schema.get("items", schema)
         if "properties" not in described or self._form(name) == "any":
             return None
-        return Arguments(
-            described,
-            rules.get("properties", {}),
-            rules.get("hiddenProperties", {}),
-        )
+        return Arguments(described, rules.get("properties", {}), rules.get("hiddenProperties", {}))
 
     @cached_property
     def _validate(self) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -174,10 +170,7 @@ class Arguments:
     def _checked_inside(self, name: str, path: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise InvalidInput(
-                path,
-                "must be {kind} (got {given})",
-                kind=_KINDS["object"],
-                given=_shown(value),
+                path, "must be {kind} (got {given})", kind=_KINDS["object"], given=_shown(value)
             )
         try:
             return self._inner[name].check(value)

@@ -48,11 +48,7 @@ def opened(
 
 
 def narrowed(
-    contracts: Sequence[Contract],
-    *,
-    read_only: bool,
-    tools: Collection[str],
-    answers: str = "json",
+    contracts: Sequence[Contract], *, read_only: bool, tools: Collection[str], answers: str = "json"
 ) -> list[Contract]:
     """Return contracts with fewer tools, as `announced.narrowed` chooses them, answering in `answers`: `json` or `lines`.
 

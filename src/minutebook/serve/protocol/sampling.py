@@ -62,11 +62,7 @@ class Sampling(Generic[T]):
         self._group = None
 
     async def run(
-        self,
-        context: _Context,
-        params: types.CallToolRequestParams,
-        caller: Caller,
-        work: Work[T],
+        self, context: _Context, params: types.CallToolRequestParams, caller: Caller, work: Work[T]
     ) -> T | types.InputRequiredResult:
         """Do the work of a call, or continue it; return its outcome, or the next question for the client's model.
 

@@ -22,10 +22,7 @@ class SdkServer:
     """Answers the lines of a connection that are handed to it; `send` writes its lines."""
 
     def __init__(
-        self,
-        send: Callable[[bytes], Awaitable[None]],
-        whereabouts: Whereabouts,
-        *served: Any,
+        self, send: Callable[[bytes], Awaitable[None]], whereabouts: Whereabouts, *served: Any
     ) -> None:
         """Build the server; `served` are the arguments of `build_server`."""
         self._server = build_server(*served)

@@ -1,6 +1,6 @@
-"""A file that is there whole, under its name and on the disk, or not at all; folders for the work.
+"""Files that are written whole or not at all, and folders for work in progress.
 
-All is written beside its place, in a part whose name begins with a dot, and flushed; then the part
+A file is written under another name beside its place, as a part whose name begins with a dot, and flushed; then the part
 gets the name, and the folder is flushed. A process that is killed meanwhile leaves a part, which
 `clear_left` removes: each new part in the same folder does so, and so does each start of an app.
 """
@@ -23,26 +23,26 @@ if sys.platform == "darwin":
     import fcntl
 
 PART = ".minutebook.part"
-"""How the name of a file ends that is being written; it begins with a dot."""
+"""The end of the name of a part: a file that is being written. The name begins with a dot."""
 
 _FOLDER = ".d"
-"""How the name of a folder for work in progress ends, after that of its part, which is its lock."""
+"""The end of the name of a folder for work in progress; before it stands the name of a part, which is the folder's lock."""
 
 _TARGET = "target"
-"""The file in such a folder that names another folder where the same work leaves parts."""
+"""The file in such a folder with the path of another folder in which the same work may leave parts."""
 
 _IS_WINDOWS = sys.platform == "win32"
 
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}
-"""What file systems answer that cannot flush a folder."""
+"""The error numbers of file systems that cannot flush a folder."""
 
 
 @contextmanager
 def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
     """Open a file, readable by its owner alone, that gets its name once its content is on disk.
 
-    `called` is the path as errors tell it. Raises InvalidInput if the name is taken or its folder is
-    not there, StoreError if the file cannot be written.
+    `called` is the path as error messages show it. Raises InvalidInput if the name is taken or its folder does
+    not exist, StoreError if the file cannot be written.
     """
     is_named = False
 
@@ -60,7 +60,7 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
         ) from error
     except OSError as error:
         if is_named:
-            # The folder could not be flushed: a file of which nobody is told must not stay.
+            # The folder could not be flushed. The caller gets an error, so no file may stay.
             with suppress(OSError):
                 path.unlink()
         if not path.parent.is_dir():
@@ -72,16 +72,16 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replace a file by one with this content. Raises OSError if that fails; the old one stays."""
+    """Replace a file by one with this content. Raises OSError if that fails; then the old one stays."""
     with _part_of(path, Path.replace, mode) as file:
         file.write(content)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of another, if there is one, once its content is on disk.
+    """Open a file that replaces the one at its path, if there is one, once its content is on disk.
 
-    Raises OSError if it cannot be written; the old one stays.
+    Raises OSError if it cannot be written; then the old one stays.
     """
     with _part_of(path, Path.replace) as file:
         yield file
@@ -91,7 +91,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 def synced_file(path: Path) -> Iterator[BinaryIO]:
     """Open a new file and sync it at the end, for a path that nothing refers to yet.
 
-    Raises OSError if there is one, or it cannot be written.
+    Raises OSError if the path exists or the file cannot be written.
     """
     with path.open("xb") as file:
         yield file
@@ -102,16 +102,16 @@ def synced_file(path: Path) -> Iterator[BinaryIO]:
 def scratch_folder(beside: Path) -> Iterator[Path]:
     """Make an empty folder for work in progress beside a path, readable by its owner alone.
 
-    It may be renamed; else it is removed at the end. Raises OSError if it cannot be made.
+    The caller may rename it; else it is removed at the end. Raises OSError if it cannot be made.
     """
-    clear_left(beside.parent)
+    clear_abandoned(beside.parent)
     part, handle = _new_part(beside)
     folder = part.with_name(part.name + _FOLDER)
     try:
         folder.mkdir(mode=0o700)
         yield folder
     finally:
-        # A process that finds a folder without its part takes it for abandoned.
+        # The part is removed last, because a folder without its part counts as abandoned.
         shutil.rmtree(folder, ignore_errors=True)
         os.close(handle)
         # What cannot be removed is no reason to fail: `clear_left` does it later.
@@ -120,31 +120,31 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def noted_in(home: Path, path: Path) -> Iterator[None]:
-    """Note in a folder that work leaves parts beside a path, for `clear_noted` if this is killed."""
-    clear_noted(home)
+def noting_parts(home: Path, path: Path) -> Iterator[None]:
+    """Note in the folder `home` that work may leave parts beside a path: `clear_abandoned_and_noted` removes them after a kill."""
+    clear_abandoned_and_noted(home)
     with scratch_folder(home / path.name) as folder:
         (folder / _TARGET).write_text(str(path.parent), encoding="utf-8")
         yield
 
 
-def clear_noted(home: Path) -> int:
-    """Remove the unfinished files of killed processes in a folder and in the folders noted there; count them."""
+def clear_abandoned_and_noted(home: Path) -> int:
+    """Remove the unfinished files of killed processes in a folder and in the folders noted there; return their number."""
     removed = _clear_parts(home)
-    for work in _dead_folders(home):
+    for work in _abandoned_folders(home):
         with suppress(OSError, UnicodeDecodeError):
-            removed += clear_left(Path((work / _TARGET).read_text(encoding="utf-8")))
+            removed += clear_abandoned(Path((work / _TARGET).read_text(encoding="utf-8")))
         shutil.rmtree(work, ignore_errors=True)
     return removed
 
 
-def clear_left(folder: Path) -> int:
-    """Remove the unfinished files of killed processes in a folder, but for notes; count them.
+def clear_abandoned(folder: Path) -> int:
+    """Remove the unfinished files of killed processes in a folder, except notes; return the number of files.
 
-    What a living process works on is locked, and stays.
+    Files of living processes are locked, and stay.
     """
     removed = _clear_parts(folder)
-    for work in _dead_folders(folder):
+    for work in _abandoned_folders(folder):
         if not (work / _TARGET).exists():
             shutil.rmtree(work, ignore_errors=True)
     return removed
@@ -193,8 +193,8 @@ def _flush(handle: int) -> None:
 def _part_of(
     path: Path, give_name: Callable[[Path, Path], object], mode: int = 0o600
 ) -> Iterator[BinaryIO]:
-    """Open a draft of the file; once synced, call `give_name` with its path and the final one."""
-    clear_left(path.parent)
+    """Open a part of a file to be written; after it is flushed, call `give_name` with the part's path and the final one."""
+    clear_abandoned(path.parent)
     part, handle = _new_part(path)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -202,7 +202,7 @@ def _part_of(
             part.chmod(mode)
             _sync(file)
             if not _IS_WINDOWS:
-                # While it is locked still: nobody is to take it for one that was left.
+                # While it is still locked, or another process would take it for an abandoned one.
                 give_name(part, path)
         if _IS_WINDOWS:
             give_name(part, path)
@@ -214,29 +214,29 @@ def _part_of(
 
 
 def _clear_parts(folder: Path) -> int:
-    return sum(_clear(left) for left in _left_in(folder, f".*{PART}"))
+    return sum(_clear(part) for part in _files_like(folder, f".*{PART}"))
 
 
-def _left_in(folder: Path, pattern: str) -> list[Path]:
-    """Return the files with a name of this pattern; nothing in a folder that this user may not read."""
+def _files_like(folder: Path, pattern: str) -> list[Path]:
+    """Return the files with a name of this pattern; none if this user may not read the folder."""
     with suppress(PermissionError):
         return list(folder.glob(pattern))
     return []
 
 
-def _dead_folders(folder: Path) -> Iterator[Path]:
-    """Yield the folders for work in progress with a free lock."""
-    for work in _left_in(folder, f".*{PART}{_FOLDER}"):
+def _abandoned_folders(folder: Path) -> Iterator[Path]:
+    """Yield the folders for work in progress of which the part is gone: no process works there."""
+    for work in _files_like(folder, f".*{PART}{_FOLDER}"):
         if not work.with_name(work.name.removesuffix(_FOLDER)).exists():
             yield work
 
 
 def _new_part(path: Path) -> tuple[Path, int]:
-    """Make a file beside a path, locked as long as it is open."""
+    """Make a part beside a path, locked as long as it is open; return its path and file descriptor."""
     while True:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        # Before it was locked, another may have taken it for one that was left.
+        # Before it was locked, another process may have removed it as abandoned.
         if _IS_WINDOWS or (try_lock(handle) and os.fstat(handle).st_nlink):
             return part, handle
         os.close(handle)
@@ -245,10 +245,10 @@ def _new_part(path: Path) -> tuple[Path, int]:
 
 
 def _clear(part: Path) -> bool:
-    """Remove a part with a dead maker; tell whether. One that cannot be removed stays."""
+    """Remove a part if the process that made it has ended; tell whether it was removed."""
     with suppress(OSError):
         if _IS_WINDOWS:
-            # What its maker has open cannot be removed there.
+            # Windows does not remove a file that a process has open.
             part.unlink()
             return True
         handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -270,7 +270,7 @@ def _take_free_name(part: Path, path: Path) -> None:
         # Unlike a rename, a link never takes the place of a file.
         path.hardlink_to(part)
     except PermissionError:
-        # Some file systems know no links.
+        # Some file systems have no hard links.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             part.replace(path)

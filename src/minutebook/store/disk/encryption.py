@@ -1,4 +1,4 @@
-"""Files that only a key opens: AES-256-GCM in chunks, each file under a key of its own.
+"""Encrypted files: AES-256-GCM in chunks, each file under a key of its own.
 
 A file begins with 40 bytes: a mark, the id of the key, a random salt. The key of the file is derived from
 key and salt by HKDF-SHA256, so no nonce is ever used twice. Chunks of 256 KiB follow, each with its tag;
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECRET_BYTES = 32
 
 KEYRING, KEY_FILE = "keyring", "file:"
-"""The value of the setting `key` that names the system's keyring, and how that of a file begins."""
+"""The setting `key` is KEYRING for the system's keyring, or KEY_FILE and a path for a file."""
 
 _MARK = b"minutebook aead1"
 _ID_BYTES, _SALT_BYTES, _TAG_BYTES = 8, 16, 16
@@ -45,29 +45,29 @@ class Key:
 
     @classmethod
     def generate(cls) -> "Key":
-        """Make a key."""
+        """Return a new random key."""
         return cls(os.urandom(SECRET_BYTES))
 
     @property
     def id(self) -> str:
-        """The name of the key, 16 hexadecimal digits: it tells nothing of the secret."""
+        """The id of the key, 16 hexadecimal digits, from which the secret cannot be guessed."""
         digest = hashlib.sha256(b"minutebook key id" + self.secret).digest()
         return digest[:_ID_BYTES].hex()
 
 
 class Keys(Protocol):
-    """Where keys are found by their ids."""
+    """A collection of keys, found by their ids."""
 
     def find(self, id: str, for_what: str) -> Key:
         """Return a key. Raises EncryptionKeyMissing, which names its purpose, if it cannot be had."""
 
 
 class FileDamaged(StoreError):
-    """An encrypted file differs from its written form."""
+    """An encrypted file is not as it was written."""
 
 
 def key_id_of(path: Path) -> str | None:
-    """Return the id of the key that a file was encrypted with, None if it is plain. Raises OSError."""
+    """Return the id of the key that a file was encrypted with, None if it is plain. Raises OSError if it cannot be read."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     return _id_in(head)
@@ -75,9 +75,9 @@ def key_id_of(path: Path) -> str | None:
 
 @contextmanager
 def encrypting(file: BinaryIO, key: Key | None) -> Iterator[BinaryIO]:
-    """Yield a file that encrypts its content into another; without a key that file itself.
+    """Yield a file that writes its content encrypted into another; without a key, that other file.
 
-    What is written is whole when the block ends without an error.
+    The encrypted file is complete when the block ends without an error.
     """
     if key is None:
         yield file
@@ -91,8 +91,8 @@ def encrypting(file: BinaryIO, key: Key | None) -> Iterator[BinaryIO]:
 def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[BinaryIO]:
     """Yield a seekable file with the content of another, which may be encrypted or plain.
 
-    Raises StoreError if its head cannot be read, EncryptionKeyMissing if its key cannot be had, FileDamaged
-    at the first chunk that is not whole.
+    `called` is its path as error messages show it. Raises StoreError if its head cannot be read, EncryptionKeyMissing if
+    its key cannot be found, FileDamaged at the first damaged chunk.
     """
     try:
         file.seek(0)
@@ -105,21 +105,21 @@ def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[Binar
         yield file
         return
     if keys is None:
-        raise no_place(called, id)
+        raise key_place_missing(called, id)
     with io.BufferedReader(
         _DecryptingReader(file, called, head, keys.find(id, called)), _CHUNK
     ) as reader:
         yield reader
 
 
-def no_place(called: str, id: str) -> EncryptionKeyMissing:
-    """Return the error for an encrypted file where there is no place of keys."""
+def key_place_missing(called: str, id: str) -> EncryptionKeyMissing:
+    """Return the error for an encrypted file when no place of keys is set."""
     reason = "{called} is encrypted with the key {id}, and no place of keys is named"
     return EncryptionKeyMissing(reason, called=called, id=id)
 
 
 def encrypted(content: bytes, key: Key | None) -> bytes:
-    """Return content as an encrypted file has it; without a key the content itself."""
+    """Return the bytes of an encrypted file with this content; without a key, the content itself."""
     if key is None:
         return content
     file = io.BytesIO()
@@ -129,7 +129,7 @@ def encrypted(content: bytes, key: Key | None) -> bytes:
 
 
 def read_into(file: BinaryIO, called: str, key: Key, memory: memoryview) -> None:
-    """Decrypt a whole file into memory of `content_size` bytes. Raises FileDamaged."""
+    """Decrypt a whole file into memory of `content_size` bytes. Raises FileDamaged if it is not as it was written."""
     file.seek(0)
     reader = _DecryptingReader(file, called, file.read(_HEAD_BYTES), key)
     if len(memory) != reader.size:
@@ -141,7 +141,7 @@ def read_into(file: BinaryIO, called: str, key: Key, memory: memoryview) -> None
 
 
 def content_size(file: BinaryIO, called: str, key: Key) -> int:
-    """Return the bytes that an encrypted file holds. Raises FileDamaged if another key is its own."""
+    """Return the size in bytes of an encrypted file's content. Raises FileDamaged if it has another key."""
     file.seek(0)
     return _DecryptingReader(file, called, file.read(_HEAD_BYTES), key).size
 
@@ -153,7 +153,7 @@ def _id_in(head: bytes) -> str | None:
 
 
 def _cipher(key: Key, head: bytes) -> "AESGCM":
-    # 0.05 s of processor time to import, for those who encrypt alone.
+    # The import costs 0.05 s of processor time: only those who encrypt pay it.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -167,13 +167,13 @@ def _nonce(number: int, *, is_last: bool) -> bytes:
 
 
 class _Writer:
-    """Holds back up to one chunk: only at the end is it known which one is the last."""
+    """Encrypts what is written, chunk by chunk; the last chunk is written by `finish`, because it is marked as the last."""
 
     def __init__(self, file: BinaryIO, key: Key) -> None:
         self._file = file
         self._head = _MARK + bytes.fromhex(key.id) + os.urandom(_SALT_BYTES)
         self._cipher = _cipher(key, self._head)
-        self._held = bytearray()
+        self._buffer = bytearray()
         self._number = self._written = 0
         file.write(self._head)
 
@@ -181,24 +181,24 @@ class _Writer:
         """Write some bytes."""
         view = memoryview(data).cast("B")
         self._written += len(view)
-        self._held += view
+        self._buffer += view
         start = 0
-        while len(self._held) - start > _CHUNK:
-            self._put(memoryview(self._held)[start : start + _CHUNK].tobytes(), is_last=False)
+        while len(self._buffer) - start > _CHUNK:
+            self._put(memoryview(self._buffer)[start : start + _CHUNK].tobytes(), is_last=False)
             start += _CHUNK
-        del self._held[:start]
+        del self._buffer[:start]
         return len(view)
 
     def tell(self) -> int:
-        """Return how many bytes were written."""
+        """Return the number of bytes written."""
         return self._written
 
     def flush(self) -> None:
-        """Do nothing: held-back bytes are written at the end."""
+        """Do nothing: the rest is written by `finish`."""
 
     def finish(self) -> None:
         """Write the last chunk."""
-        self._put(bytes(self._held), is_last=True)
+        self._put(bytes(self._buffer), is_last=True)
 
     def _put(self, chunk: bytes, *, is_last: bool) -> None:
         nonce = _nonce(self._number, is_last=is_last)
@@ -207,7 +207,7 @@ class _Writer:
 
 
 class _DecryptingReader(io.RawIOBase):
-    """Reads at any place of an encrypted file."""
+    """Reads from any position of an encrypted file."""
 
     def __init__(self, file: BinaryIO, called: str, head: bytes, key: Key) -> None:
         super().__init__()
@@ -224,12 +224,12 @@ class _DecryptingReader(io.RawIOBase):
         self.size = body - self.chunks * _TAG_BYTES
         if self.size < 0 or not self.chunks:
             raise FileDamaged("{called}: it was cut short", called=called)
-        self._at = 0
-        self._known: tuple[int, bytes] = (-1, b"")
+        self._position = 0
+        self._cached: tuple[int, bytes] = (-1, b"")
 
     def chunk(self, number: int) -> bytes:
-        """Return the content of a chunk. Raises FileDamaged."""
-        if self._known[0] != number:
+        """Return the content of a chunk. Raises FileDamaged if it was changed or cut short."""
+        if self._cached[0] != number:
             from cryptography.exceptions import InvalidTag
 
             self._file.seek(_HEAD_BYTES + number * (_CHUNK + _TAG_BYTES))
@@ -241,8 +241,8 @@ class _DecryptingReader(io.RawIOBase):
                 raise FileDamaged(
                     "{called}: it was changed or cut short", called=self._called
                 ) from error
-            self._known = (number, content)
-        return self._known[1]
+            self._cached = (number, content)
+        return self._cached[1]
 
     def readable(self) -> bool:
         """Return True."""
@@ -253,21 +253,21 @@ class _DecryptingReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read some bytes at the present place."""
-        if self._at >= self.size:
+        """Read some bytes at the current position."""
+        if self._position >= self.size:
             return 0
-        number, start = divmod(self._at, _CHUNK)
+        number, start = divmod(self._position, _CHUNK)
         part = self.chunk(number)[start : start + len(buffer)]
         buffer[: len(part)] = part
-        self._at += len(part)
+        self._position += len(part)
         return len(part)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place."""
-        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
-        self._at = origin + offset
-        return self._at
+        """Go to a position."""
+        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
+        self._position = origin + offset
+        return self._position
 
     def tell(self) -> int:
-        """Return the present place."""
-        return self._at
+        """Return the current position."""
+        return self._position

@@ -16,21 +16,19 @@ from minutebook.store.disk import lock_queue
 from minutebook.store.disk.os_locks import try_lock, try_share, unlock
 
 PATIENCE = 0.1
-"""Seconds in which a waiter only looks whether the lock is free, before it queues up; and in which one
-that has queued up lets others go before it.
-
-Short waits need no order, and are quicker without: the lock goes to whoever runs.
+"""Seconds for which a waiter tries to take the lock before it queues up, and for which one in the queue lets others
+go before it. Short waits need no order and are quicker without one.
 """
 
 _POLL_SECONDS = 0.001
 _POLL_SECONDS_OF_THE_FIRST = 0.0003
 _MAX_POLL_SECONDS = 0.01
 _QUEUES = sys.platform != "win32"
-"""On Windows a file that is open cannot be removed; there waiters have no order."""
+"""Whether waiters queue up. They do not on Windows, where an open file cannot be removed."""
 
 
 class FileLock:
-    """Held by one owner at a time among all processes; not for several threads of one object."""
+    """A lock that one process at a time holds; threads must not share an object."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -38,9 +36,9 @@ class FileLock:
         self._closing: weakref.finalize[..., Any] | None = None
 
     def acquire(self, wait: float, is_given_up: Callable[[], bool] = lambda: False) -> None:
-        """Take the lock, after those that have waited for it longer than twice PATIENCE.
+        """Take the lock, after waiters that have waited longer than twice PATIENCE.
 
-        Raises StoreBusy if it is not free within `wait` seconds, or before the wait is given up.
+        Raises StoreBusy if it is not free within `wait` seconds, or if `is_given_up` returns True before.
         """
         now = time.monotonic()
         deadline, impatient = now + wait, now + PATIENCE
@@ -66,7 +64,7 @@ class FileLock:
         is_given_up: Callable[[], bool],
         place: lock_queue.QueuePlace | None = None,
     ) -> bool:
-        """Wait until an instant for the lock, and for the turn of a place in its queue; tell whether it is had."""
+        """Try to take the lock until an instant, with a `place` only at its turn; tell whether it was taken."""
         pause = _POLL_SECONDS
         while time.monotonic() < until and not is_given_up():
             if place is None or place.is_first():
@@ -75,20 +73,20 @@ class FileLock:
                 pause = _POLL_SECONDS if place is None else _POLL_SECONDS_OF_THE_FIRST
             else:
                 pause = min(2 * pause, _MAX_POLL_SECONDS)
-            # Jitter, so that waiting processes do not knock in step.
+            # Jitter, so that waiting processes do not try at the same moments.
             time.sleep(pause * (0.5 + random.random()))  # noqa: S311
         return False
 
     def try_acquire(self) -> bool:
-        """Take the lock if it is free; tell whether."""
+        """Take the lock if it is free; tell whether it was taken."""
         return try_lock(self._opened())
 
     def try_share(self) -> bool:
-        """Hold the lock with others until it is closed, unless somebody has acquired it; tell whether."""
+        """Share the lock with others until it is closed, unless somebody has it alone; tell whether it is shared."""
         return try_share(self._opened())
 
     def is_in_place(self) -> bool:
-        """Tell whether the lock's file is the one at its path: a lock on another excludes nobody."""
+        """Tell whether the lock's open file is still the one at its path; if it was replaced, it excludes nobody."""
         try:
             return os.path.samestat(os.fstat(self._opened()), self._path.stat())
         except FileNotFoundError:
@@ -100,7 +98,7 @@ class FileLock:
             try:
                 self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | flags, 0o600)
             except OSError as error:
-                # Where nobody may write, one that is there is locked all the same.
+                # An existing file can be locked even if nobody may write it.
                 with suppress(OSError):
                     self._file = os.open(self._path, os.O_RDONLY | flags)
                 if self._file is None:
@@ -121,13 +119,13 @@ class FileLock:
 
 
 def queue_of(lock: Path) -> Path:
-    """Return the folder of those waiting for the lock of a file; it is there while somebody waits."""
+    """Return the path of the folder with the waiters for a lock's file; it exists while somebody waits."""
     return lock.with_name(f".{lock.name}.queue")
 
 
 @contextmanager
 def _place_in(folder: Path) -> Iterator[lock_queue.QueuePlace | None]:
-    """Take a place in a queue meanwhile; None where none can be had: then the wait has no order."""
+    """Hold a place in a queue inside the block; yield None if the folder cannot be written: then the wait has no order."""
     try:
         place = lock_queue.queue_up(folder)
     except OSError:

@@ -1,6 +1,6 @@
-"""Where the keys of encrypted stores are: in the system's keyring, or in a file.
+"""The places of the keys of encrypted stores: the system's keyring, or a file.
 
-A place keeps every key that it was given, so that old backups can be opened after a change of keys.
+A place keeps every key that was added, so that old backups can be opened after a change of keys.
 """
 
 import os
@@ -25,10 +25,10 @@ class KeyPlace(Protocol):
     """A place of keys."""
 
     name: str
-    """What the place is called in a sentence."""
+    """The name of the place in a sentence."""
 
     def find(self, id: str, for_what: str) -> Key:
-        """Return a key. Raises EncryptionKeyMissing, which names its purpose, if it cannot be had."""
+        """Return a key. Raises EncryptionKeyMissing, which names its purpose `for_what`, if it cannot be read."""
 
     def add(self, key: Key) -> None:
         """Keep a key, on the disk when this returns. Raises EncryptionKeyMissing if that fails."""
@@ -70,7 +70,7 @@ class FilePlace:
                 size = file.seek(0, os.SEEK_END)
                 if size:
                     file.seek(size - 1)
-                    # What was killed while it wrote its line must not spoil this one.
+                    # A process that was killed may have left half a line.
                     line = line if file.read(1) == b"\n" else b"\n" + line
                 file.write(line)
                 os.fsync(file.fileno())
@@ -185,7 +185,7 @@ def _key_of(digits: str) -> Key | None:
 
 
 def _locked(error: Exception) -> tuple[Reason, Reason]:
-    """Return the fault of a keyring that answers with an error, and the remedy."""
+    """Return the reason and the remedy for a keyring that answers with an error."""
     reason = Reason("the system's keyring cannot be used ({name})", name=type(error).__name__)
     remedy = "unlock it, run this where your session's keyring is, or set key = file:PATH"
     return reason, Reason(remedy)

@@ -1,7 +1,7 @@
-"""The waiters for a lock, in the order of coming.
+"""The queue of waiters for a lock, first come, first served.
 
-A waiter is a file in a folder, named for the instant of its coming and locked by its process. The
-operating system unlocks it when the process dies, so a waiter that was killed holds up nobody.
+A waiter is a file in a folder, named for the instant of its arrival and locked by its process. The
+operating system unlocks it when the process dies, so a killed waiter delays nobody.
 """
 
 import os
@@ -16,7 +16,7 @@ _NUMBERS = count()
 
 
 class QueuePlace:
-    """A place in a queue; `leave` it when the lock is had or given up."""
+    """A place in a queue; `leave` it when the lock was taken or the wait is given up."""
 
     def __init__(self, folder: Path, name: str, file: int) -> None:
         self._folder = folder
@@ -24,13 +24,13 @@ class QueuePlace:
         self._file = file
 
     def is_first(self) -> bool:
-        """Tell whether no process that lives came before; remove those that died."""
+        """Tell whether no living process came before; remove the places of dead ones."""
         try:
-            names = sorted((each.name for each in self._folder.iterdir()), key=_came)
+            names = sorted((each.name for each in self._folder.iterdir()), key=_arrival)
         except FileNotFoundError:
             return True
         for name in names:
-            if _came(name) >= self._name:
+            if _arrival(name) >= self._name:
                 break
             if _is_alive(self._folder / name):
                 return False
@@ -46,9 +46,9 @@ class QueuePlace:
 
 
 def longest_wait(folder: Path) -> float:
-    """Return for how many seconds the first has been in the queue, one that was killed too; 0 if none is."""
+    """Return the seconds that the first waiter, even a killed one, has been in the queue; 0 if the queue is empty."""
     try:
-        first = min((_came(each.name) for each in folder.iterdir()), default=None)
+        first = min((_arrival(each.name) for each in folder.iterdir()), default=None)
         return 0.0 if first is None else (time.monotonic_ns() - int(first.partition(".")[0])) / 1e9
     except (OSError, ValueError):
         return 0.0
@@ -63,9 +63,9 @@ def queue_up(folder: Path) -> QueuePlace:
         try:
             file = os.open(draft, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         except FileNotFoundError:
-            # Whoever left last has just removed the folder.
+            # The last waiter to leave has just removed the folder.
             continue
-        # It gets its name once it is locked: a file without a lock is one of the dead.
+        # It gets its name once it is locked: a file without a lock counts as that of a dead process.
         with suppress(FileNotFoundError):
             if try_lock(file):
                 draft.rename(folder / name)
@@ -73,7 +73,7 @@ def queue_up(folder: Path) -> QueuePlace:
         os.close(file)
 
 
-def _came(name: str) -> str:
+def _arrival(name: str) -> str:
     return name.removeprefix(".")
 
 

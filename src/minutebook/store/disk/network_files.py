@@ -26,13 +26,13 @@ _NETWORK = frozenset(
         "smbfs",
     }
 )
-"""Types of file systems that several machines can have at once."""
+"""Types of file systems that several machines can mount at once."""
 
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def network_type(path: Path) -> str | None:
-    """Return the type of the network file system that a path is on; None for a disk, or where it cannot be told.
+    """Return the type of the network file system that a path is on; None for a disk, or if it is unknown.
 
     Only Linux tells it.
     """
@@ -40,14 +40,14 @@ def network_type(path: Path) -> str | None:
         mounts = _MOUNTS.read_bytes()
     except OSError:
         return None
-    return type_among(mounts, os.path.realpath(path))
+    return network_type_in(mounts, os.path.realpath(path))
 
 
-def type_among(mounts: bytes, path: str) -> str | None:
+def network_type_in(mounts: bytes, path: str) -> str | None:
     """Return the type of a path's file system if it is a network's; `mounts` as in /proc/self/mountinfo."""
     found, longest = None, -1
     for line in mounts.splitlines():
-        # Before the hyphen stand a varying number of fields, the fifth of them the place.
+        # A varying number of fields stand before the hyphen; the fifth is the mount point.
         before, _, after = line.partition(b" - ")
         fields = before.split(b" ")
         if len(fields) < 5 or not after:

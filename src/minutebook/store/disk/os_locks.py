@@ -1,4 +1,4 @@
-"""Advisory locks of open files, as each operating system has them; they end with their process."""
+"""Advisory locks on open files, by the functions of each operating system; they end with their process."""
 
 import random
 import sys
@@ -7,7 +7,7 @@ if sys.platform == "win32":
     import msvcrt
     import os
 
-    # To acquire a lock takes all of it; to share it takes one byte, perhaps another's.
+    # A lock takes all bytes; a shared one takes one at random, which may collide with another's.
     _ALL = 1 << 30
 
     def try_lock(file: int) -> bool:
@@ -42,9 +42,9 @@ else:
         """Lock an open file together with others if nobody has it alone; tell whether."""
         return _try(file, fcntl.LOCK_SH)
 
-    def _try(file: int, way: int) -> bool:
+    def _try(file: int, operation: int) -> bool:
         try:
-            fcntl.flock(file, way | fcntl.LOCK_NB)
+            fcntl.flock(file, operation | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True

@@ -1,4 +1,4 @@
-"""Files of lines under a seal: the last line has the digest of all before it. They are read only if plain."""
+"""Files of lines under a seal: the last line has the digest of all lines before it."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ from typing import BinaryIO
 from minutebook.record.json_lines import json_line
 
 LONGEST_LINE = 64 << 20
-"""Bytes of a line; a longer one is refused before it is read whole."""
+"""The most bytes of a line; a longer one is refused before it is read whole."""
 
 SEAL = "sha256"
 
@@ -28,7 +28,7 @@ class SealedLines:
         self.size += len(line)
 
     def seal(self, **further: object) -> str:
-        """Write the last line, the digest of all before it with further fields; return the digest."""
+        """Write the last line: the digest of all lines before it, and further fields. Return the digest."""
         self._file.write(json_line({SEAL: self.digest, **further}))
         return self.digest
 
@@ -39,9 +39,9 @@ class SealedLines:
 
 
 def open_plain(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
-    """Open a plain file to be read; a pipe is not waited for, a link that came meanwhile not followed.
+    """Open a plain file for reading, without waiting for a pipe or following a link; return its file descriptor.
 
-    Raises IsADirectoryError for whatever else there is, OSError if it cannot be opened.
+    Raises IsADirectoryError if the path is anything but a plain file, OSError if it cannot be opened.
     """
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
         flags |= getattr(os, name, 0)

@@ -1,1 +1,1 @@
-"""An index of vectors in files beside the records: derived, memory-mapped, made anew at will."""
+"""Indices of vectors and words in memory-mapped files beside the records, from which they can be made anew."""

@@ -1,4 +1,4 @@
-"""Columns of some records: those that filters use, and those that one kind of search reads."""
+"""Blocks: columns of some records, those for filters and those for one kind of search."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Ids: TypeAlias = NDArray[np.bytes_]
 Mask: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.intp]
-Columns: TypeAlias = Mapping[str, NDArray[Any]]
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 _COMPARED_ONE_BY_ONE = 4
 
@@ -20,20 +20,20 @@ ALWAYS, NEVER = -(1 << 62), 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A field that takes few values: for each record the place of its value among `values`."""
+    """A field with few distinct values: for each record the position of its value in `values`."""
 
     values: tuple[str | None, ...]
     places: NDArray[np.unsignedinteger]
 
     @classmethod
     def from_values(cls, values: Iterable[str | None]) -> "Facet":
-        """Collect the values of records, in order."""
+        """Return the facet of records with these values, in order."""
         known: dict[str | None, int] = {}
         places = [known.setdefault(value, len(known)) for value in values]
         return cls(tuple(known), np.array(places, np.min_scalar_type(len(known))))
 
     def among(self, allowed: Iterable[str | None], at: Places | slice) -> Mask:
-        """Tell of each record at some places whether its value is among these."""
+        """Return the mask of the records at positions `at` that have one of the allowed values."""
         known = dict(zip(self.values, range(len(self.values)), strict=True))
         codes = [known[value] for value in allowed if value in known]
         places = self.places[at]
@@ -49,7 +49,7 @@ class Facet:
 
     @classmethod
     def joined(cls, facets: Sequence["Facet"]) -> "Facet":
-        """Put the facets of some blocks one after the other."""
+        """Return the facets of several blocks joined one after the other."""
         known: dict[str | None, int] = {}
         tables = [
             np.array([known.setdefault(value, len(known)) for value in facet.values], np.uint32)
@@ -66,7 +66,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The bounds by which a whole block meets a condition without a look at each record."""
+    """Bounds of a block's columns, which can tell that all its records meet a condition."""
 
     latest_from: int
     earliest_until: int
@@ -80,17 +80,17 @@ class Extent:
 
 
 class Payload(Protocol):
-    """The columns that one kind of search reads of the records of a block."""
+    """The columns of a block's records for one kind of search: vectors, or words."""
 
     @classmethod
     def merged(cls, parts: Sequence[Self], places: Sequence[Places]) -> Self:
-        """Put parts into one: record i of part k becomes record `places[k][i]`; −1 leaves it out."""
+        """Return several parts as one: record i of part k becomes record `places[k][i]`; −1 leaves it out."""
 
     @classmethod
-    def of_columns(cls, columns: Columns) -> Self:
-        """Read the result of `columns`."""
+    def of_columns(cls, columns: Arrays) -> Self:
+        """Return the payload from the arrays that `columns` returned."""
 
-    def columns(self) -> Columns:
+    def columns(self) -> Arrays:
         """Return the arrays to be written to a file."""
 
 
@@ -99,7 +99,10 @@ P = TypeVar("P", bound=Payload)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block(Generic[P]):
-    """Immutable columns of n records, sorted by id; `valid_from`, `valid_until` and `kept`, since when it is kept, are microseconds."""
+    """Immutable columns of n records, sorted by id. `valid_from`, `valid_until` and `kept` are instants in microseconds since 1970.
+
+    `kept` is the instant since which a record is kept; `hidden` marks soft-deleted ones.
+    """
 
     ids: Ids
     valid_from: NDArray[np.int64]
@@ -114,7 +117,7 @@ class Block(Generic[P]):
         return len(self.ids)
 
     def holds_at(self, instant: int, at: Places | slice) -> Mask:
-        """Tell of each record at some places whether it holds at an instant."""
+        """Return the mask of the records at positions `at` that hold at an instant."""
         holds: Mask = (self.valid_from[at] <= instant) & (self.valid_until[at] > instant)
         return holds
 
@@ -139,7 +142,7 @@ def block_of(
     facets: Mapping[str, Sequence[str | None]],
     payload: P,
 ) -> Block[P]:
-    """Make a block of columns in any order."""
+    """Return the block of records that are given in any order."""
     unsorted = Block(
         ids=np.array(ids, np.bytes_),
         valid_from=np.array(valid_from, np.int64),
@@ -154,7 +157,7 @@ def block_of(
 
 
 def merged(blocks: Sequence[tuple[Block[P], Mask | None]]) -> Block[P]:
-    """Put blocks, each without its dead records, into one."""
+    """Return several blocks as one, each without the records in its mask of dead ones."""
     alive = [
         np.arange(len(block)) if dead is None else np.flatnonzero(~dead) for block, dead in blocks
     ]
@@ -190,7 +193,11 @@ def _arranged(
     order: Places,
     places: Sequence[Places],
 ) -> Block[P]:
-    """Put those records of some blocks that are alive into one block, in an order."""
+    """Return one block of records from several blocks.
+
+    `alive` has for each block the positions of its records to take; `order` sorts all of these, joined.
+    `places` has for each block the new position of each record, −1 if it is left out.
+    """
 
     def column(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
         rows = [part[at] for part, at in zip(parts, alive, strict=True)]

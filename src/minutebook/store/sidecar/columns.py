@@ -1,4 +1,4 @@
-"""Which records a Filter selects, told by the columns of an index: SQL looks at a million rows in 0.1 to 0.5 s, this in milliseconds."""
+"""Selection of records by the columns of an index: in milliseconds, where SQL needs 0.1 to 0.5 s for a million rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ _KEPT_ORDERS: Mapping[tuple[str, ...], bool] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns of a view, and the conditions on them."""
+    """The records of a view that meet conditions on its columns."""
 
     _view: IndexView[Any]
     _conditions: ColumnConditions
 
     def count(self) -> int:
-        """Count the records that meet the conditions."""
+        """Return the number of records that meet the conditions."""
         return sum(layer.count(self._conditions) for layer in self._view.layers)
 
     def ids(self, *, descending: bool, limit: int | None = None) -> list[str]:
-        """Return the ids of the records that meet the conditions, in their order, at most `limit`."""
+        """Return the ids of the records that meet the conditions, sorted, at most `limit`."""
         found: list[bytes] = []
         for layer in self._view.layers:
             ids = layer.block.ids[self._places(layer)]
@@ -37,10 +37,10 @@ class Columns:
         return [_text(id) for id in sorted(found, reverse=descending)[:limit]]
 
     def first(self, order: Sequence[str], needed: int) -> list[str] | None:
-        """Return the ids of the records that come first in an order, and some more, in no order.
+        """Return the ids of the `needed` first records in an order, and some more, unsorted.
 
-        None where SQL finds them as quickly: where the conditions leave nothing out, and where the columns do not know the
-        order of very many.
+        Returns None if SQL is as quick: if all records meet the conditions, or if very many do and the columns do not
+        have the field of the order.
         """
         needed += sizes.SPARE
         count = self.count()
@@ -68,14 +68,14 @@ class Columns:
 
 
 def _ends(values: Any, needed: int, *, is_latest: bool) -> Places:
-    """Return the positions of the greatest, or least, values; of equal ones the last, or first, positions."""
+    """Return the positions of the `needed` greatest values if `is_latest`, else least; of equal ones the last, else first."""
     if len(values) <= needed:
         return np.arange(len(values))
     place = len(values) - needed if is_latest else needed - 1
     bound = np.partition(values, place)[place]
     beyond = np.flatnonzero(values > bound if is_latest else values < bound)
-    equal, room = np.flatnonzero(values == bound), needed - len(beyond)
-    return np.concatenate([beyond, equal[-room:] if is_latest else equal[:room]])
+    equal, missing = np.flatnonzero(values == bound), needed - len(beyond)
+    return np.concatenate([beyond, equal[-missing:] if is_latest else equal[:missing]])
 
 
 def _text(id: bytes) -> str:

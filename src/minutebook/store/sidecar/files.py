@@ -1,4 +1,4 @@
-"""The files of one index: segments that never change, and a manifest that is replaced at once."""
+"""The files of one index: segments, which never change, and a manifest, which is replaced as a whole."""
 
 import json
 import logging
@@ -24,12 +24,12 @@ from minutebook.store.sidecar.view import IndexView, Layer
 log = logging.getLogger(__name__)
 
 Identity: TypeAlias = Mapping[str, object]
-"""What the files are an index of: those of any other identity are not read."""
+"""The records and the kind of index that files are made of; files of another identity are not read."""
 
 _MANIFEST = "manifest.json"
 _LOCK = "lock"
 FORMAT = 1
-"""The format of the files. One of any other is made anew from the records, so there are no steps between formats."""
+"""The format of the files. An index of another format is made anew from the records."""
 
 _ATTEMPTS = 5
 _MERGED_UP_TO = 2
@@ -38,9 +38,9 @@ _MERGED_UP_TO = 2
 def load(
     folder: Path, identity: Identity, payload: type[P], key: Key | None = None
 ) -> IndexView[P] | None:
-    """Map the files that the manifest names, or decrypt them into memory.
+    """Return the view of the files that the manifest names, memory-mapped or decrypted into memory.
 
-    None if there are none, or they are not sound, or not encrypted with the key that there is.
+    Returns None if there are none, or they are damaged, of another identity or format, or encrypted with another key.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -56,7 +56,7 @@ def load(
                 tuple(_layer(folder, payload, key, **named) for named in manifest["segments"]),
             )
         except FileNotFoundError:
-            # Either there is no manifest or, since we read it, another one took its place.
+            # Either there is no manifest, or it was replaced since we read it.
             if not (folder / _MANIFEST).exists():
                 return None
         except (
@@ -85,9 +85,9 @@ def _other_format(found: int) -> str:
 def save(
     folder: Path, identity: Identity, view: IndexView[P], key: Key | None = None
 ) -> IndexView[P]:
-    """Write the layer in memory, joined with the smaller of the last segments; under the lock.
+    """Write the layers in memory, merged with the smaller of the last segments; return the saved view. Needs the lock.
 
-    On a disk that is full or cannot be written the view stays as it was.
+    If the disk is full or cannot be written, the view stays in memory and is returned as it was.
     """
     separate, joined = _divided(view.layers)
     try:
@@ -101,9 +101,9 @@ def save(
 def scrub(
     folder: Path, identity: Identity, view: IndexView[P], key: Key | None = None
 ) -> IndexView[P]:
-    """Write anew, without dead records, each segment that holds one, and the layer in memory; under the lock.
+    """Rewrite each segment with dead records without them, and write the layers in memory; return the view. Needs the lock.
 
-    Nothing of a dead record is left in the files then. Raises OSError.
+    No trace of a dead record is left in the files. Raises OSError if one cannot be written.
     """
     layers: list[Layer[P]] = []
     for layer in view.layers:
@@ -117,7 +117,7 @@ def scrub(
 def _replaced(
     folder: Path, identity: Identity, view: IndexView[P], key: Key | None
 ) -> IndexView[P]:
-    """Let the manifest name the layers of a view, all written, and remove the files it names no more."""
+    """Write the manifest of a view whose layers are all in files, and remove the files that it does not name."""
     segments = [_named(folder, layer, key) for layer in view.layers]
     manifest = {
         "format": FORMAT,
@@ -132,7 +132,7 @@ def _replaced(
 
 
 def remove_all(folder: Path) -> None:
-    """Remove the files; under the lock. Raises StoreError if the manifest cannot be removed."""
+    """Remove the files. Needs the lock. Raises StoreError if the manifest cannot be removed."""
     try:
         (folder / _MANIFEST).unlink(missing_ok=True)
     except OSError as error:
@@ -141,7 +141,7 @@ def remove_all(folder: Path) -> None:
 
 
 def try_lock(folder: Path) -> FileLock | None:
-    """Take the right to write the files, to be closed afterwards; None if it cannot be had."""
+    """Take the lock for writing the files, which the caller closes; None if another has it or the folder cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FileLock(folder / _LOCK)
@@ -155,9 +155,9 @@ def try_lock(folder: Path) -> FileLock | None:
 
 @contextmanager
 def locked(folder: Path, wait: float) -> Iterator[None]:
-    """Hold the right to write the files, waiting at most `wait` seconds for it.
+    """Hold the lock for writing the files, waiting at most `wait` seconds for it.
 
-    Raises StoreBusy if another process keeps it longer, StoreError if the folder cannot be made.
+    Raises StoreBusy if another process holds it longer, StoreError if the folder cannot be made.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -172,10 +172,10 @@ def locked(folder: Path, wait: float) -> Iterator[None]:
 
 
 def _divided(layers: tuple[Layer[P], ...]) -> tuple[list[Layer[P]], list[Layer[P]]]:
-    """Part the layers into those that stay as they are and those to be written anew.
+    """Divide layers into those that stay as they are, and those to be merged and written.
 
-    Segments at the end that are not much larger than all behind them are joined with them, so that
-    each record is rewritten a logarithmic number of times; so are those of which half is dead.
+    The latter are those in memory, those of which half is dead, and segments at the end that are not much larger than
+    all after them, so that each record is rewritten a logarithmic number of times.
     """
     separate = [a for a in layers if a.file is not None and 2 * a.alive > len(a.block)]
     joined = [a for a in layers if not any(a is b for b in separate)]
@@ -217,7 +217,7 @@ def _layer(
 
 
 def _content(path: Path, key: Key | None) -> bytes:
-    """Return the content of a small file. Raises StoreError, Damaged if it is not under that key."""
+    """Return the content of a small file. Raises Damaged if it is not encrypted with the key."""
     if key is None:
         return path.read_bytes()
     with path.open("rb") as file:

@@ -21,10 +21,9 @@ _REBUILD_WAIT = 60.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangedRecords(Generic[P]):
-    """The changes after some sequence: the ids, and a block of those that belong in the index.
+    """A page of the changes after some sequence: the ids, and a block of those records that belong in the index.
 
-    The page leads up to `sequence`; `witness` is the last change in it, and nothing follows a page
-    that `is_last`.
+    The page covers changes up to `sequence`; `witness` is the last change in it.
     """
 
     sequence: int
@@ -41,7 +40,7 @@ class RecordSnapshot(Protocol[P]):
         """Return the sequence of the organization's latest change."""
 
     def unread(self, since: int) -> int:
-        """Return how much there is to read after a sequence: at least its changes, of any kind; long texts count for more."""
+        """Return how much there is to read after a sequence: the number of changes, of any kind; long texts count more."""
 
     def page(self, since: int) -> ChangedRecords[P]:
         """Return the records that changed after a sequence, a bounded number of changes at a time."""
@@ -54,7 +53,7 @@ Sources: TypeAlias = Callable[[], AbstractContextManager[RecordSnapshot[P]]]
 
 
 class Index(Generic[P]):
-    """Keeps one view for all threads; `want_saving` is called when much of it is unsaved.
+    """An index with one view for all threads; it calls `want_saving` when many changes are unsaved.
 
     Its files are encrypted with `key`, if there is one.
     """
@@ -80,7 +79,7 @@ class Index(Generic[P]):
         self._next_try = 0
 
     def within(self, source: RecordSnapshot[P]) -> IndexView[P]:
-        """Return the view as of a transaction that may yet be rolled back; the index itself stays as it was."""
+        """Return a view with the changes of an open transaction; the index itself stays as it was."""
         view = self.current()
         while view.sequence < source.sequence():
             view = _advanced(view, source.page(view.sequence))
@@ -92,7 +91,7 @@ class Index(Generic[P]):
             return self.as_of(source.sequence())
 
     def as_of(self, latest: int) -> IndexView[P]:
-        """Return the view as of a commit that took that sequence, or of a later one."""
+        """Return the view as of the sequence `latest` or a later one, reading the changes that it lacks."""
         view = self._view
         if view is None or view.sequence < latest:
             with self._turn:
@@ -102,19 +101,19 @@ class Index(Generic[P]):
         return view
 
     def behind(self) -> int:
-        """Return how much the view may lack, as `Source.unread` counts it."""
+        """Return how much the view lacks, as `RecordSnapshot.unread` counts it."""
         view = self._known()
         with self._sources() as source:
             return source.unread(view.sequence)
 
     def if_large(self, latest: int) -> IndexView[P] | None:
-        """Return the view `as_of` a sequence; None if it holds few records, or many changes are still to be read."""
+        """Return the view `as_of` a sequence; None if it has few records, or lacks many changes."""
         view = self._known()
         is_near = view.sequence >= latest or self.behind() <= sizes.BEHIND
         return self.as_of(latest) if view.size >= sizes.MANY_TEXTS and is_near else None
 
     def advance(self) -> bool:
-        """Read one page of changes; tell whether it was the last."""
+        """Read one page of changes into the view; tell whether it was the last."""
         with self._turn:
             view, is_last = self._read(self._view or self._loaded() or IndexView())
             self._view = view
@@ -123,17 +122,17 @@ class Index(Generic[P]):
         return is_last
 
     def save(self) -> None:
-        """Save the unsaved layer, if it is large, few changes are still to be read, and no other process saves."""
+        """Save the view if it has many unsaved changes, few are still to be read, and no other process saves."""
         with self._saving:
             view = self._view
-            # Who reads very many saves them on the way, and can be ended between two pages.
+            # If many are still to be read, the reader saves them on the way, and can stop between two pages.
             if view is not None and self._is_worth_saving(view) and self.behind() <= sizes.BEHIND:
                 with self._turn:
-                    # What was removed since must not get into a file again.
+                    # Records that were removed since must not get into a file again.
                     view = self._view = self._caught_up(view)
-                # Searches go on meanwhile, and read again what changed since `view`.
+                # Searches go on meanwhile; the changes that they read since `view` are read again.
                 view = self._view = self._saved(view)
-                # What could not be saved is not tried again at each search.
+                # If saving failed, it is not tried again at each search.
                 self._next_try = view.pending + sizes.LEAST_SAVED if view.pending else 0
 
     def rebuild(self) -> None:
@@ -145,10 +144,10 @@ class Index(Generic[P]):
             self._next_try = 0
 
     def scrub(self) -> None:
-        """Bring the files up to date, and leave nothing in them of a record that was removed or changed.
+        """Bring the files up to date, without any trace of records that were removed or changed.
 
-        Only the segments that hold one are written anew. Raises StoreError if they cannot be, StoreBusy if
-        another process keeps the files.
+        Only segments with such records are rewritten. Raises StoreError if they cannot be, StoreBusy if
+        another process holds the lock of the files.
         """
         with self._saving, self._turn:
             while True:
@@ -156,7 +155,7 @@ class Index(Generic[P]):
                 with files.locked(self._folder, wait=_REBUILD_WAIT):
                     saved = self._loaded()
                     if saved is None:
-                        # Not ours, or damaged: nothing in them is kept.
+                        # They are of another store, or damaged.
                         files.remove_all(self._folder)
                         view = replace(
                             view, layers=tuple(replace(a, file=None) for a in view.layers)
@@ -179,14 +178,14 @@ class Index(Generic[P]):
         return view.pending >= max(enough, self._next_try)
 
     def _caught_up(self, view: IndexView[P] | None) -> IndexView[P]:
-        """Read page after page; a whole file's worth is saved on the way, which bounds memory."""
+        """Return the view with all changes read, page by page; a file's worth is saved on the way, which bounds memory."""
         view, is_last = self._read(view or self._loaded() or IndexView())
         while not is_last:
             view, is_last = self._read(view)
         return view
 
     def _read(self, view: IndexView[P]) -> tuple[IndexView[P], bool]:
-        """Read one page of changes; tell whether it was the last."""
+        """Return the view with one more page of changes, and whether that was the last."""
         if view.unsaved >= sizes.LARGEST:
             view = self._saved(view)
         with self._sources() as source:
@@ -194,14 +193,14 @@ class Index(Generic[P]):
         return _advanced(view, page), page.is_last
 
     def _known(self) -> IndexView[P]:
-        """Return the view as it is, without the changes since."""
+        """Return the view as it is, without reading changes."""
         if self._view is None:
             with self._turn:
                 self._view = self._view or self._loaded() or IndexView()
         return self._view
 
     def _loaded(self) -> IndexView[P] | None:
-        """Open the files, if they are sound and were made from these records."""
+        """Return the view of the files; None if they are damaged or were made from another store's records."""
         view = files.load(self._folder, self._identity, self._payload, self._key)
         if view is None:
             return None
@@ -212,7 +211,7 @@ class Index(Generic[P]):
         return view if is_ours else None
 
     def _saved(self, view: IndexView[P]) -> IndexView[P]:
-        """Save a view; or take over the segments that another process has saved since the view was loaded."""
+        """Save a view and return it; or return the view of the files, if another process saved them since this was loaded."""
         lock: FileLock | None = files.try_lock(self._folder)
         if lock is None:
             return view
@@ -231,6 +230,6 @@ def _advanced(view: IndexView[P], page: ChangedRecords[P]) -> IndexView[P]:
     return IndexView(
         page.sequence,
         page.witness or view.witness,
-        view.changed(page.ids, page.block),
+        view.layers_after(page.ids, page.block),
         view.pending + len(page.ids),
     )

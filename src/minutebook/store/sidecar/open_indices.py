@@ -1,4 +1,4 @@
-"""The indices that a process has open: as many as were asked for last."""
+"""The indices that a process has open: the most recently used ones."""
 
 import threading
 from collections import OrderedDict
@@ -8,15 +8,15 @@ from typing import Any, Generic, TypeVar
 from minutebook.store.sidecar.index import Index
 
 MOST = 1024
-"""Indices that stay open: each maps some ten files, and a process may map 65,000."""
+"""The most indices that stay open: each maps some ten files, and a process may map 65,000."""
 
 K = TypeVar("K", bound=Hashable)
 
 
 class OpenIndices(Generic[K]):
-    """Indices by key; of too many, the one that was asked for longest ago is let go.
+    """Open indices by key; beyond MOST the least recently used one is dropped.
 
-    Who uses one meanwhile keeps it. What of it was not saved is read from the changes again.
+    A thread that is using it keeps it. Its unsaved changes are read again when it is opened again.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class OpenIndices(Generic[K]):
         self._indices: OrderedDict[K, Index[Any]] = OrderedDict()
 
     def get(self, key: K) -> Index[Any] | None:
-        """Return the index of a key, which was asked for last now; None if it is not open."""
+        """Return the open index of a key, which becomes the most recently used; None if it is not open."""
         with self._guard:
             index = self._indices.get(key)
             if index is not None:
@@ -32,7 +32,7 @@ class OpenIndices(Generic[K]):
             return index
 
     def add(self, key: K, index: Index[Any]) -> Index[Any]:
-        """Keep an index open, unless another is for its key; return the one that is."""
+        """Keep an index open, unless there is one for its key; return the one that is open afterwards."""
         with self._guard:
             kept = self._indices.setdefault(key, index)
             self._indices.move_to_end(key)

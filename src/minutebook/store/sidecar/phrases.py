@@ -1,4 +1,4 @@
-"""Phrases by an index of words: it says where to look, and the texts themselves decide."""
+"""Search for phrases: an index of words finds candidates, and their texts decide."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,11 +12,11 @@ from minutebook.store.values import Candidate
 from minutebook.text.words import TextQuery
 
 Texts: TypeAlias = Callable[[Collection[str]], Mapping[str, Sequence[str]]]
-"""Gives the terms of the texts of records by their ids."""
+"""Returns the terms of the texts of records with some ids, by id."""
 
 
 def holding_all(view: WordView, terms: Collection[str]) -> list[str]:
-    """Return the ids of the records that hold each of some terms; none if there are no terms."""
+    """Return the ids of the records that hold all of some terms; none if there are no terms."""
     digests = [term_digest(term) for term in set(terms)]
     found: list[str] = []
     for layer in view.layers if digests else ():
@@ -33,16 +33,16 @@ def holding_all(view: WordView, terms: Collection[str]) -> list[str]:
 def match_phrases(
     view: WordView, query: TextQuery, allowed: Collection[str] | None, texts: Texts, limit: int
 ) -> list[Candidate]:
-    """Rank the allowed records (None: all) that hold each of a query's phrases by BM25; ties by id.
+    """Rank the allowed records (None: all) that hold all of a query's phrases by BM25; ties by id.
 
-    Each term and each phrase counts as one term, with occurrences and a frequency of its own; the
-    frequencies are those among all records. The texts of all that hold a phrase's terms are read.
+    Each term and each phrase counts as one term, with its own occurrences and document frequency among all
+    records. `texts` is called with all records that hold the terms of a phrase.
     """
-    places = [set(holding_all(view, phrase)) for phrase in query.phrases]
-    read = texts(set().union(*places)) if places else {}
+    holders = [set(holding_all(view, phrase)) for phrase in query.phrases]
+    read = texts(set().union(*holders)) if holders else {}
     counts = [
-        {id: count for id in held if (count := _occurrences(phrase, read.get(id, ())))}
-        for phrase, held in zip(query.phrases, places, strict=True)
+        {id: count for id in ids if (count := _occurrences(phrase, read.get(id, ())))}
+        for phrase, ids in zip(query.phrases, holders, strict=True)
     ]
     everywhere = set(counts[0]).intersection(*counts[1:]) if counts else set[str]()
     chosen = everywhere if allowed is None else everywhere & set(allowed)
@@ -50,11 +50,12 @@ def match_phrases(
     if limit < 1 or not chosen or not length:
         return []
     idfs = [idf(records, _holding(view, term)) for term in query.terms]
-    idfs += [idf(records, len(held)) for held in counts]
+    idfs += [idf(records, len(of_phrase)) for of_phrase in counts]
     scores = []
     for id in chosen:
-        often = Counter(read[id])
-        occurrences = [often[term] for term in query.terms] + [held[id] for held in counts]
+        of_terms = Counter(read[id])
+        occurrences = [of_terms[term] for term in query.terms]
+        occurrences += [of_phrase[id] for of_phrase in counts]
         relative = K1 * (1 - B + B * len(read[id]) * records / length)
         score = fsum(
             weight * count * (K1 + 1) / (count + relative)
@@ -65,7 +66,7 @@ def match_phrases(
 
 
 def holds_in_a_row(words: Sequence[str], run: Sequence[str]) -> bool:
-    """Tell whether words hold a run of words."""
+    """Tell whether the words of `run` stand in the words in a row."""
     first, length, start = run[0], len(run), -1
     for _ in range(words.count(first)):
         start = words.index(first, start + 1)
@@ -75,14 +76,14 @@ def holds_in_a_row(words: Sequence[str], run: Sequence[str]) -> bool:
 
 
 def _occurrences(phrase: Sequence[str], terms: Sequence[str]) -> int:
-    """Count how often a phrase stands in the terms; occurrences may overlap."""
+    """Return the number of occurrences of a phrase in the terms; they may overlap."""
     run, length = list(phrase), len(phrase)
     starts = (position for position, term in enumerate(terms) if term == run[0])
     return sum(list(terms[position : position + length]) == run for position in starts)
 
 
 def _size(view: WordView) -> tuple[int, int]:
-    """Count the records, and the terms of all of them."""
+    """Return the number of records, and the number of terms in all of them."""
     records = length = 0
     for layer in view.layers:
         lengths = layer.block.payload.lengths

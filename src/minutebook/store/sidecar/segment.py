@@ -1,6 +1,6 @@
-"""A block as a file that is written once and then read through the memory map.
+"""Segments: files of one block each, written once and then memory-mapped.
 
-An encrypted one is decrypted into memory of the process instead, at 1.5 GB a second.
+An encrypted one is decrypted into memory instead, at 1.5 GB a second.
 """
 
 import json
@@ -24,11 +24,11 @@ _COLUMNS = ("ids", "valid_from", "valid_until", "kept", "hidden")
 
 
 class Damaged(Exception):
-    """A file of the index differs from its written form; the index is to be made anew."""
+    """A file of the index is not as it was written; the index must be made anew."""
 
 
 def write(path: Path, block: Block[P], key: Key | None = None) -> None:
-    """Write a block to a new file, encrypted if there is a key, and wait until it is on the disk."""
+    """Write a block to a new file, encrypted if there is a key, and flush it to the disk."""
     columns: dict[str, NDArray[Any]] = {name: getattr(block, name) for name in _COLUMNS}
     columns |= {f"payload.{name}": column for name, column in block.payload.columns().items()}
     columns |= {f"facet.{name}": facet.places for name, facet in block.facets.items()}
@@ -49,9 +49,9 @@ def write(path: Path, block: Block[P], key: Key | None = None) -> None:
 
 
 def read(path: Path, payload: type[P], key: Key | None = None) -> Block[P]:
-    """Map a file that holds such a payload, or decrypt it.
+    """Return the block in a file, memory-mapped or decrypted.
 
-    Raises FileNotFoundError, and Damaged if it does not hold one, or is not encrypted with the key.
+    Raises FileNotFoundError if there is no such file, Damaged if it holds no such block or is not encrypted with the key.
     """
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
@@ -77,7 +77,7 @@ def read(path: Path, payload: type[P], key: Key | None = None) -> Block[P]:
 
 
 def decrypted(file: BinaryIO, path: Path, key: Key) -> mmap.mmap:
-    """Return the content of an encrypted file in memory of this process. Raises Damaged."""
+    """Return the content of an encrypted file, decrypted in memory. Raises Damaged if it is not as it was written."""
     try:
         memory = mmap.mmap(-1, max(content_size(file, str(path), key), 1))
         read_into(file, str(path), key, memoryview(memory))

@@ -1,4 +1,4 @@
-"""The vectors of the records of a block, and the search for the nearest of them."""
+"""The vectors of a block's records, and the search for the nearest."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,27 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.store.sidecar import sizes
-from minutebook.store.sidecar.block import Block, Columns, Places
+from minutebook.store.sidecar.block import Arrays, Block, Places
 from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.values import Candidate
 from minutebook.text import binary_codes
 
 _GATHERED_SHARE = 8
 _SAMPLED, _MORE = 64, 3
-"""Each 64th distance is looked at first, to find where three times as many as wanted are nearer."""
+"""Of a sample of each 64th distance the bound is taken below which three times as many as wanted are expected."""
 
 _ROUNDING = 2e-3
-"""More than float16 rows are off unit length, twice: what no cosine is off its dot product by."""
+"""More than the difference of a cosine and the dot product, which float16 rows cause by being off unit length."""
 
 Query: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class VectorRows:
-    """At least one vector a record, in the order of the records.
+    """The vectors of a block's records, at least one for each, in the order of the records.
 
-    `owner` (p,) is the place of the record that a vector belongs to; `vectors` has shape (p, d),
-    `planes` (⌈d / 64⌉, p), `centre` (d,). A small block has no planes.
+    `owner` (p,) is the position of the record to which a vector belongs; `vectors` has shape (p, d),
+    `planes` (binary codes around `centre`) (⌈d / 64⌉, p), `centre` (d,). A small block has no planes.
     """
 
     owner: NDArray[np.uint32]
@@ -39,7 +39,7 @@ class VectorRows:
 
     @classmethod
     def of_bytes(cls, rows: Sequence[bytes], dimensions: int) -> "VectorRows":
-        """Read each record's float16 rows."""
+        """Return the vectors of records, given as the bytes of each record's float16 rows."""
         width = dimensions * np.dtype(np.float16).itemsize
         parts = [len(blob) // width for blob in rows]
         return cls(
@@ -49,11 +49,11 @@ class VectorRows:
         )
 
     @classmethod
-    def of_columns(cls, columns: Columns) -> "VectorRows":
+    def of_columns(cls, columns: Arrays) -> "VectorRows":
         """Read the result of `columns`."""
         return cls(**columns)
 
-    def columns(self) -> Columns:
+    def columns(self) -> Arrays:
         """Return the arrays to be written to a file."""
         columns: dict[str, NDArray[np.generic]] = {
             "owner": self.owner,
@@ -64,7 +64,7 @@ class VectorRows:
 
     @classmethod
     def merged(cls, parts: Sequence["VectorRows"], places: Sequence[Places]) -> "VectorRows":
-        """Put parts into one, and give it codes if it is large enough."""
+        """Return several parts as one, as `Payload.merged` says, with codes if it is large enough."""
         owners = [new_places[part.owner] for part, new_places in zip(parts, places, strict=True)]
         owner = np.concatenate(owners)
         vectors = np.concatenate([part.vectors for part in parts])
@@ -77,7 +77,7 @@ class VectorRows:
         return replace(rows, centre=centre, planes=binary_codes.encode(rows.vectors, centre))
 
     def floats(self, places: Places) -> Query:
-        """Return the vectors at ascending places in float32, shape (places, d); a small block keeps all of them so."""
+        """Return the vectors at ascending positions in float32, shape (places, d); a small block caches all of them."""
         if len(self.vectors) > sizes.WIDE:
             return self.vectors[places].astype(np.float32)
         return self._wide if len(places) == len(self.vectors) else self._wide[places]
@@ -113,7 +113,7 @@ def nearest(
     limit: int,
     also: Collection[bytes] = (),
 ) -> list[Candidate]:
-    """Rank the best, and those that `also` names, by the cosine of their nearest vector; ties by id."""
+    """Rank the `limit` best records, and those with an id in `also`, by the cosine of their nearest vector; ties by id."""
     blocks = [layer.block for layer in view.layers]
     selected = [_places(layer, conditions) for layer in view.layers]
     counts = [
@@ -149,18 +149,18 @@ def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _places(layer: Layer[VectorRows], conditions: ColumnConditions) -> Places | None:
-    """Return the positions of the vectors of records that meet the conditions; None for all."""
+    """Return the positions of the vectors of records that meet the conditions; None if all do."""
     rows = layer.block.payload
     if conditions.ids is not None:
-        return rows.of_records(layer.named(conditions, conditions.ids))
-    mask = layer.passing(conditions)
+        return rows.of_records(layer.places_among(conditions.ids, conditions))
+    mask = layer.mask(conditions)
     if mask is None:
         return None
     return np.flatnonzero(mask if rows.one_each else mask[rows.owner])
 
 
 def _named(layer: Layer[VectorRows], selected: Places | None, ids: Collection[bytes]) -> Places:
-    """Return the places, among those selected, of the vectors of some records."""
+    """Return the positions of the vectors of some records, of those selected (None: all)."""
     block, rows = layer.block, layer.block.payload
     places = rows.of_records(np.sort(block.places_of(list(ids))))
     return places if selected is None else np.intersect1d(places, selected, assume_unique=True)
@@ -169,7 +169,10 @@ def _named(layer: Layer[VectorRows], selected: Places | None, ids: Collection[by
 def _near_by_code(
     blocks: Sequence[VectorBlock], selected: Sequence[Places | None], vector: Query, enough: int
 ) -> list[Places]:
-    """Choose from each block the uncoded vectors and, over all blocks, the nearest by code."""
+    """Return for each block the positions of vectors to compare: all in a block without codes, else the nearest by code.
+
+    At least `enough` of all blocks with codes are chosen.
+    """
     distances = [
         _distances(block.payload, places, vector)
         for block, places in zip(blocks, selected, strict=True)
@@ -186,10 +189,10 @@ def _near_by_code(
 
 
 def _threshold(distances: Sequence[NDArray[np.uint16]], enough: int) -> int:
-    """Return the least distance within which there are enough, or one that none exceeds.
+    """Return the least distance within which there are `enough`, or the greatest if there are fewer.
 
-    All at that distance are taken, so that the ties among them are the ids' to break. A sample tells about where it is, so
-    that only the near ones are counted one by one.
+    The caller takes all vectors at that distance, so that ties are broken by id. A sample gives an upper bound of it, so
+    that only the near ones have to be sorted.
     """
     none = np.empty(0, np.uint16)
     sample = np.sort(np.concatenate([none, *(far[::_SAMPLED] for far in distances)]))
@@ -204,7 +207,7 @@ def _threshold(distances: Sequence[NDArray[np.uint16]], enough: int) -> int:
 
 
 def _distances(rows: VectorRows, places: Places | None, vector: Query) -> NDArray[np.uint16] | None:
-    """Count in how many signs each of the vectors in question differs; None without codes."""
+    """Return the distances by code from a vector to those at some positions (None: all); None if there are no codes."""
     planes = rows.planes
     if planes is None:
         return None
@@ -219,10 +222,10 @@ def _distances(rows: VectorRows, places: Places | None, vector: Query) -> NDArra
 def _best(
     blocks: Iterable[VectorBlock], chosen: Iterable[Places], vector: Query, limit: int
 ) -> list[tuple[float, bytes]]:
-    """Compare the chosen vectors as they are; return the negative scores and ids of the best records.
+    """Compare the chosen vectors in full; return the negative score and id of the best records, sorted.
 
-    Dot products in float32 leave out what cannot be among the best; cosines in float64, row by
-    row, then decide, so that equal vectors have equal scores wherever they stand.
+    Dot products in float32 exclude vectors that cannot be among the best; cosines in float64, row by
+    row, then decide, so that equal vectors have equal scores in every block.
     """
     candidates = [
         (block, places, rows := block.payload.floats(places), rows @ vector)
@@ -251,7 +254,7 @@ def _best(
 
 
 def _per_record(rows: VectorRows, places: Places, dots: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the best dot product of each record; a record's vectors stand side by side."""
+    """Return the best dot product of each record; the vectors of a record follow one another."""
     if rows.one_each:
         return dots
     owners = rows.owner[places]
@@ -261,7 +264,7 @@ def _per_record(rows: VectorRows, places: Places, dots: NDArray[np.float32]) -> 
 
 
 def _limit_best(parts: Sequence[NDArray[np.float32]], limit: int) -> float:
-    """Return the limit-th largest number, or the least where there are no more."""
+    """Return the limit-th largest number, or the least if there are not as many."""
     everything = np.concatenate(parts)
     if len(everything) <= limit:
         return float(everything.min())

@@ -1,4 +1,4 @@
-"""The view that a search reads: immutable blocks, their dead records, and the last change."""
+"""The view of an index that a search reads: immutable blocks, their dead records, and the last change."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ Witness: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnConditions:
-    """A filter over the columns of a block: allowed values, instants, or the very ids."""
+    """Conditions on the columns of a block, as in a Filter: allowed values of facets, instants in microseconds, ids."""
 
     facets: Sequence[tuple[str, Collection[str | None]]] = ()
     valid_at: int | None = None
@@ -27,7 +27,7 @@ class ColumnConditions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer(Generic[P]):
-    """A block, its dead records (None: none), and the file it came from (None: in memory only)."""
+    """A block, the mask of its dead records, which changed or were removed since (None: none), and its file (None: in memory)."""
 
     block: Block[P]
     dead: Mask | None = None
@@ -38,8 +38,8 @@ class Layer(Generic[P]):
         """The number of records that are not dead."""
         return len(self.block) - (0 if self.dead is None else int(np.count_nonzero(self.dead)))
 
-    def without(self, ids: Sequence[bytes]) -> "Layer[P]":
-        """Return the layer with these records marked dead, too."""
+    def with_dead(self, ids: Sequence[bytes]) -> "Layer[P]":
+        """Return the layer with these records marked as dead, too."""
         places = self.block.places_of(ids)
         if not len(places):
             return self
@@ -47,35 +47,35 @@ class Layer(Generic[P]):
         dead[places] = True
         return replace(self, dead=dead)
 
-    def passing(self, conditions: ColumnConditions) -> Mask | None:
-        """Tell of each record whether it is alive and meets the conditions; None if all do."""
+    def mask(self, conditions: ColumnConditions) -> Mask | None:
+        """Return the mask of the records that are alive and meet the conditions; None if all do."""
         if conditions.ids is not None:
             mask = np.zeros(len(self.block), np.bool_)
-            mask[self.named(conditions, conditions.ids)] = True
+            mask[self.places_among(conditions.ids, conditions)] = True
             return mask
         masks = list(self._masks(conditions, slice(None)))
         return np.logical_and.reduce(masks) if masks else None
 
     def places(self, conditions: ColumnConditions) -> Places | None:
-        """Return the positions, ascending, of the records that `passing` tells of; None for all."""
+        """Return the positions, ascending, of the records that are alive and meet the conditions; None if all do."""
         if conditions.ids is not None:
-            return self.named(conditions, conditions.ids)
-        mask = self.passing(conditions)
+            return self.places_among(conditions.ids, conditions)
+        mask = self.mask(conditions)
         return None if mask is None else np.flatnonzero(mask)
 
     def count(self, conditions: ColumnConditions) -> int:
-        """Count the records that are alive and meet the conditions."""
-        mask = self.passing(conditions)
+        """Return the number of records that are alive and meet the conditions."""
+        mask = self.mask(conditions)
         return len(self.block) if mask is None else int(np.count_nonzero(mask))
 
-    def named(self, conditions: ColumnConditions, ids: Collection[bytes]) -> Places:
-        """Return the positions of those of some records that pass, without a look at the others."""
+    def places_among(self, ids: Collection[bytes], conditions: ColumnConditions) -> Places:
+        """Return the positions, ascending, of those of some records that are alive and meet the conditions."""
         places = np.sort(self.block.places_of(list(ids)))
         masks = list(self._masks(conditions, places))
         return places[np.logical_and.reduce(masks)] if masks else places
 
     def _masks(self, conditions: ColumnConditions, at: Places | slice) -> Iterator[Mask]:
-        """Yield the mask of each condition, but that on the ids, for the records at some places."""
+        """Yield the mask of each condition but that on ids, for the records at positions `at`; none for one that all meet."""
         block, extent, instant = self.block, self.block.extent, conditions.valid_at
         if self.dead is not None:
             yield ~self.dead[at]
@@ -98,9 +98,9 @@ class Layer(Generic[P]):
 class IndexView(Generic[P]):
     """The layers, oldest first, that hold every record of one index as of `sequence`.
 
-    `witness` is the id and sequence of the latest change that the layers took in: a store that
-    does not know it is not the one these layers were made from. `pending` counts the changes that
-    the files do not hold yet.
+    `witness` is the id and sequence of the latest change in the layers: a store without this change
+    is not the one that they were made from. `pending` counts the changes that are not in
+    files yet.
     """
 
     sequence: int = 0
@@ -115,22 +115,22 @@ class IndexView(Generic[P]):
 
     @property
     def size(self) -> int:
-        """The number of records, those that are dead too."""
+        """The number of records, with dead ones."""
         return sum(len(layer.block) for layer in self.layers)
 
     @property
     def unsaved(self) -> int:
-        """The number of records that are in memory only."""
+        """The number of live records that are in memory only."""
         return sum(layer.alive for layer in self.layers if layer.file is None)
 
     @property
     def saved(self) -> int:
-        """The number of records that are in files."""
+        """The number of live records that are in files."""
         return sum(layer.alive for layer in self.layers if layer.file is not None)
 
-    def changed(self, ids: Sequence[bytes], block: Block[P] | None) -> tuple[Layer[P], ...]:
-        """Return the layers after these records changed; the block holds those that still exist."""
-        layers = [layer.without(ids) for layer in self.layers] if ids else list(self.layers)
+    def layers_after(self, ids: Sequence[bytes], block: Block[P] | None) -> tuple[Layer[P], ...]:
+        """Return the layers after records with these ids changed; the block has those that still exist."""
+        layers = [layer.with_dead(ids) for layer in self.layers] if ids else list(self.layers)
         layers = [layer for layer in layers if layer.file is not None or layer.alive]
         if block is None:
             return tuple(layers)

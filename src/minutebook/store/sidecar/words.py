@@ -1,4 +1,4 @@
-"""Which records of a block hold which terms, and the search for those that say most of a query."""
+"""The terms of a block's records, and the search by BM25."""
 
 import hashlib
 import math
@@ -13,22 +13,22 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.store.sidecar.block import Columns, Places
+from minutebook.store.sidecar.block import Arrays, Places
 from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.values import Candidate
 from minutebook.text.words import TextQuery
 
 K1, B = 1.2, 0.75
-"""BM25's saturation and its weight of length, as FTS5 has them, so that scores do not depend on the way."""
+"""BM25's saturation and weight of length, the same as in FTS5, so that scores do not depend on the index."""
 
 _FEW = 1 << 14
-"""Up to so many records of a layer, and an eighth of it, scores are kept by place, else for the whole layer."""
+"""The most scored records of a layer, beside an eighth of it, for which scores are kept by position, else for the whole layer."""
 
 _FEW_SHARE = 8
 _CHUNK = 64
 _MANY_CELLS = 1 << 24
 _ROUNDING = 1e-9
-"""More than sums of a query's terms in another order differ by."""
+"""More than the difference of sums that add the same scores in another order."""
 
 Scores: TypeAlias = NDArray[np.float64]
 
@@ -38,9 +38,10 @@ class Postings:
     """The records that hold each term, as a sparse matrix of terms and records.
 
     `terms` (t,) are sorted digests. Term i stands in the records `owners[starts[i]:starts[i + 1]]`,
-    ascending. How often, and how many terms such a record has in all, say `counts[cell]` and
-    `totals[cell]`, where `cells` has a cell for each posting: few pairs of both occur, so that BM25
-    is worked out once for each pair. `lengths` (n,) has the terms of each record, `length` (1,) of all.
+    ascending. A posting is a pair of term and record. `cells` has for each the index of its cell: the pair of
+    `counts[cell]`, the occurrences of the term in the record, and `totals[cell]`, the number of terms in the record.
+    Few such pairs occur, so BM25 is computed once for each. `lengths` (n,) is the number of terms in each record,
+    `length` (1,) their sum.
     """
 
     terms: NDArray[np.uint64]
@@ -54,7 +55,7 @@ class Postings:
 
     @classmethod
     def of_texts(cls, texts: Iterable[Sequence[str]]) -> "Postings":
-        """Count the terms of each record."""
+        """Return the postings of records, given the terms of each."""
         terms: list[int] = []
         counts: list[int] = []
         sizes: list[int] = []
@@ -74,7 +75,7 @@ class Postings:
 
     @classmethod
     def of_packed(cls, texts: Sequence[bytes]) -> "Postings":
-        """Read the result of `packed` for each record."""
+        """Return the postings of records, given the result of `packed` for each."""
         sizes: list[int] = []
         lengths: list[int] = []
         digests: list[bytes] = []
@@ -95,17 +96,17 @@ class Postings:
         )
 
     @classmethod
-    def of_columns(cls, columns: Columns) -> "Postings":
+    def of_columns(cls, columns: Arrays) -> "Postings":
         """Read the result of `columns`."""
         return cls(**columns)
 
-    def columns(self) -> Columns:
+    def columns(self) -> Arrays:
         """Return the arrays to be written to a file."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
     def merged(cls, parts: Sequence["Postings"], places: Sequence[Places]) -> "Postings":
-        """Put parts into one."""
+        """Return several parts as one, as `Payload.merged` says."""
         terms, owners, counts = [], [], []
         lengths = np.zeros(sum(int((new_places >= 0).sum()) for new_places in places), np.uint32)
         for part, new_places in zip(parts, places, strict=True):
@@ -120,7 +121,7 @@ class Postings:
         )
 
     def slice_of(self, digest: int) -> slice:
-        """Return the slice of a term's postings."""
+        """Return the slice of `owners` and `cells` with a term's postings."""
         index = int(np.searchsorted(self.terms, np.uint64(digest)))
         if index == len(self.terms) or int(self.terms[index]) != digest:
             return slice(0, 0)
@@ -133,10 +134,10 @@ _PACKED = struct.Struct("<II")
 
 
 def packed(terms: Sequence[str]) -> bytes:
-    """Return the terms of one record as `Postings.of_packed` reads them, 9 bytes a distinct term.
+    """Return the terms of one record as bytes for `Postings.of_packed`, 9 for each distinct term.
 
-    Two numbers, how many distinct terms and how many in all; their digests; how often each occurs, a
-    byte each unless one occurs more often than that holds.
+    They are the number of distinct terms and of all, the digests of the distinct ones, and the occurrences of each,
+    a byte each unless one occurs more than 255 times.
     """
     counted = Counter(terms)
     digests = np.array([term_digest(term) for term in counted], np.uint64)
@@ -150,9 +151,9 @@ def match(
 ) -> list[Candidate]:
     """Rank the records that hold any of the terms by BM25 (Robertson and Zaragoza 2009); ties by id.
 
-    A term that is named twice counts twice. Exact. The rarest terms are counted first. Once the
-    records that hold them have scores that the terms left over cannot reach, only those records are
-    looked at any further (Turtle and Flood 1995, "Query evaluation: strategies and optimizations").
+    A term that is named twice counts twice. The rarest terms are added first. Once the remaining terms alone
+    cannot reach the scores of enough records, other records are dropped, which changes no
+    result (Turtle and Flood 1995, "Query evaluation: strategies and optimizations").
     """
     parts = [_Part(layer, conditions) for layer in view.layers]
     records = sum(part.records for part in parts)
@@ -192,22 +193,22 @@ def holding_words(
 
 
 def idf(records: int, holding: int) -> float:
-    """Return the inverse document frequency of a term that some of the records hold, above 0 in the smallest store, too.
+    """Return the inverse document frequency of a term that `holding` of the `records` hold; it is above 0.
 
-    As Lucene's BM25: ln(1 + (N − n + 0.5) / (n + 0.5)).
+    The formula is that of Lucene's BM25: ln(1 + (N − n + 0.5) / (n + 0.5)).
     """
     return math.log1p((records - holding + 0.5) / (holding + 0.5))
 
 
-def by_word(found: list[Candidate], query: TextQuery) -> list[Candidate]:
-    """Divide scores by the number of terms that stand for each word of a query."""
+def per_word(found: list[Candidate], query: TextQuery) -> list[Candidate]:
+    """Return candidates with their scores divided by the number of terms for each word of the query."""
     if query.forms == 1:
         return found
     return [Candidate(each.id, each.score / query.forms) for each in found]
 
 
-def sums_of(view: WordView) -> Iterator[tuple[bytes, int]]:
-    """Yield each record's id with a digest of its terms, their counts and its length."""
+def term_checksums(view: WordView) -> Iterator[tuple[bytes, int]]:
+    """Yield each live record's id with a checksum of its terms, their counts and its length."""
     for layer in view.layers:
         block, postings, dead = layer.block, layer.block.payload, layer.dead
         sums = postings.lengths.astype(np.uint64)
@@ -221,42 +222,42 @@ def sums_of(view: WordView) -> Iterator[tuple[bytes, int]]:
 
 
 class _Part:
-    """The scores of the records of one layer that meet the conditions, while they are added up."""
+    """The scores of the records of one layer that meet the conditions, while the terms are added."""
 
     def __init__(self, layer: Layer[Postings], conditions: ColumnConditions) -> None:
         self._ids = layer.block.ids
         self._postings = layer.block.payload
-        self._passing = None if conditions.ids is not None else layer.passing(conditions)
+        self._passing = None if conditions.ids is not None else layer.mask(conditions)
         dead = None if layer.dead is None else np.flatnonzero(layer.dead)
         self._dead = dead
-        # `_places` are the records that the scores belong to; None where all of the layer has one.
+        # `_places` are the positions of the records of `_scores`; None if all records of the layer have a score.
         self._places: Places | None = np.empty(0, np.intp)
         self._scores: Scores = np.empty(0)
         self._is_closed = False
-        self._share: Scores = np.empty(0)
+        self._weights: Scores = np.empty(0)
         self.records = layer.alive
         self.length = int(self._postings.length[0])
         if dead is not None:
             self.length -= int(self._postings.lengths[dead].sum(dtype=np.int64))
         if conditions.ids is not None:
-            self._keep_to(layer.named(conditions, conditions.ids))
+            self._keep_to(layer.places_among(conditions.ids, conditions))
         elif self._passing is not None and np.count_nonzero(self._passing) <= _FEW:
             self._keep_to(np.flatnonzero(self._passing))
 
     def holding(self, digest: int) -> int:
-        """Count the records that are not dead and hold a term."""
+        """Return the number of live records that hold a term."""
         owners = self._postings.owners[self._postings.slice_of(digest)]
         return len(owners) - (0 if self._dead is None else len(_common(owners, self._dead)[0]))
 
     def prepare(self, mean: float) -> None:
-        """Work out the weight of a term in each cell: tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · length / mean))."""
-        often, lengths = self._postings.counts.astype(np.float64), self._postings.totals
-        self._share = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths / mean))
+        """Compute BM25's weight of a term in each cell: tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · length / mean))."""
+        frequency, lengths = self._postings.counts.astype(np.float64), self._postings.totals
+        self._weights = frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * lengths / mean))
 
     def add(self, digest: int, idf: float) -> None:
-        """Add a term's share in BM25: its idf, times its weight in the cells of its postings."""
-        at, of_cell = self._postings.slice_of(digest), idf * self._share
-        owners, cells = self._postings.owners[at], self._postings.cells[at]
+        """Add a term to the scores: its idf times its weight in the cells of its postings."""
+        postings, of_cell = self._postings.slice_of(digest), idf * self._weights
+        owners, cells = self._postings.owners[postings], self._postings.cells[postings]
         if self._places is not None and not self._is_closed:
             self._make_room(owners)
         if self._places is None:
@@ -273,14 +274,16 @@ class _Part:
 
     def scored(self, least: float = 0.0) -> tuple[Places, Scores]:
         """Return positions and scores of the records that meet the conditions and score > 0 and ≥ `least`."""
-        enough = (self._scores >= least) & (self._scores > 0) if least > 0 else self._scores > 0
+        enough = self._scores > 0
+        if least > 0:
+            enough &= self._scores >= least
         if self._passing is not None:
             enough &= self._passing if self._places is None else self._passing[self._places]
         rows = np.flatnonzero(enough)
         return rows if self._places is None else self._places[rows], self._scores[rows]
 
     def bound(self) -> Scores:
-        """Return scores with an n-th best of at most that of all, for any n: the best of each chunk."""
+        """Return scores of which the n-th best, for any n, is a lower bound of the n-th best of all: the best of each chunk."""
         if self._places is not None or self._passing is not None:
             return self.scored()[1]
         chunked = len(self._scores) // _CHUNK * _CHUNK
@@ -314,7 +317,7 @@ class _Part:
 
 
 def _common(owners: NDArray[np.uint32], places: Places) -> tuple[Places, Places]:
-    """Return the positions, in each of two ascending lists, of the numbers that both hold."""
+    """Return the positions in `owners` and those in `places`, both ascending, of the numbers that both hold."""
     if len(owners) > len(places):
         second, first = _common(places, owners)  # type: ignore[arg-type]
         return first, second
@@ -355,7 +358,7 @@ def _best(parts: Sequence[_Part], limit: int) -> list[Candidate]:
     found: list[tuple[float, bytes]] = []
     for part, (places, scores) in zip(parts, likely, strict=True):
         candidates = np.flatnonzero(scores >= least)
-        # Of many that are equal the first by id are enough, and places are in the order of ids.
+        # Positions are in the order of ids, so a stable sort keeps the first by id of equal scores.
         order = candidates[np.argsort(-scores[candidates], kind="stable")[:limit]]
         found += zip((-scores[order]).tolist(), part.ids(places[order]).tolist(), strict=True)
     return [

@@ -1,4 +1,4 @@
-"""Organizations and their changes: whatever happens to a record takes the next sequence."""
+"""The change feed of each organization: every change of a record takes the next sequence."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +10,11 @@ from minutebook.store.sql.tables import ALL_TABLES, value_text
 from minutebook.store.values import Change
 
 _WAIT = 2.0
-"""Seconds for which a mark waits for those who write to the same file."""
+"""Seconds for which writing a mark waits for other writers of the same file."""
 
 
 class ProgramMarks:
-    """Named values of an organization in the table `marks`, each an object of JSON; any thread may call each member."""
+    """Named values of an organization, JSON objects in the table `marks`; any thread may call each member."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -29,9 +29,9 @@ class ProgramMarks:
         return {value_text(name): json.loads(value_text(noted)) for name, noted in rows}
 
     def put(self, organization: str, name: str, noted: Mapping[str, Any]) -> None:
-        """Keep a mark in place of the one of its name, an empty one not at all. Raises StoreError."""
-        with self._database.writing_beside(_WAIT) as connection:
-            number = self._database.registered(organization)
+        """Write a mark, replacing the one of its name; an empty one removes it. Raises StoreError if that fails."""
+        with self._database.writing_outside_feed(_WAIT) as connection:
+            number = self._database.number_for_writing(organization)
             connection.run("DELETE FROM marks WHERE organization = ? AND name = ?", (number, name))
             if noted:
                 connection.run(
@@ -44,9 +44,9 @@ _ALL = 1 << 62
 
 
 def note_deletions(connection: Connection, number: int, kind: Kind, ids: Sequence[str]) -> None:
-    """Put marks in place of records that were removed."""
+    """Note in the change feed that records were removed."""
     if ids:
-        first = connection.drawn(number, len(ids))
+        first = connection.draw_sequences(number, len(ids))
         connection.run_many(
             "INSERT INTO deletions (organization, kind, id, sequence) VALUES (?, ?, ?, ?)",
             [(number, kind, id, sequence) for sequence, id in enumerate(ids, first)],
@@ -54,7 +54,7 @@ def note_deletions(connection: Connection, number: int, kind: Kind, ids: Sequenc
 
 
 def forget_deletions(connection: Connection, number: int, kind: Kind, ids: Sequence[str]) -> None:
-    """Take away the marks of records that are back."""
+    """Remove the notes that records were removed, as they are there again."""
     condition, values = connection.among("id", ids)
     connection.run(
         f"DELETE FROM deletions WHERE organization = ? AND kind = ? AND {condition}",  # noqa: S608
@@ -63,7 +63,7 @@ def forget_deletions(connection: Connection, number: int, kind: Kind, ids: Seque
 
 
 def forget_words(connection: Connection, *, of_links: bool) -> None:
-    """Take away the marks of removed code, whose ids hold paths, and of links, whose ids hold a user's word as their type."""
+    """Remove the notes on removed records whose ids hold words: of code (paths) and `of_links` (types, a user's words)."""
     for kind in (Kind.FILE, Kind.CHUNK, *([Kind.LINK] if of_links else [])):
         connection.run("DELETE FROM deletions WHERE kind = ?", (kind,))
 
@@ -71,7 +71,7 @@ def forget_words(connection: Connection, *, of_links: bool) -> None:
 def changes(
     connection: Connection, number: int | None, since: int, limit: int | None
 ) -> list[Change]:
-    """Return the latest change of each record that changed after `since`, oldest first."""
+    """Return the latest change of each record that changed after the sequence `since`, oldest first, at most `limit`."""
     query = connection.first_of(_CHANGES, "sequence", _ALL if limit is None else limit)
     return [
         Change(sequence, Kind(kind), value_text(id), bool(deleted))

@@ -1,4 +1,4 @@
-"""A Filter, and an order, as SQL."""
+"""Filters and orders as SQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from minutebook.record.filters import KEPT_AT, Filter
 from minutebook.record.records import Memory, Record
 from minutebook.store.sql.database import Condition, Connection
-from minutebook.store.sql.tables import Table, microseconds, ordering, table_of
+from minutebook.store.sql.tables import Table, check_has, microseconds, ordering, table_of
 
 
 def selection(
     connection: Connection, number: int | None, of: type[Record], where: Filter
 ) -> Condition:
-    """Write a Filter as a condition on an organization's records, `number` being that of its name.
+    """Return the condition for a Filter on records `r` of the organization with this number.
 
     Raises AttributeError if it names a field that the records lack.
     """
@@ -21,7 +21,7 @@ def selection(
     if "kind" in table.stored:
         parts.append("r.kind = ?")
         values.append(of.kind)
-    for condition, named in _further(connection, table, of, where):
+    for condition, named in _optional_conditions(connection, table, of, where):
         parts.append(condition)
         values += named
     if of is Memory and not where.with_deleted:
@@ -29,10 +29,10 @@ def selection(
     return " AND ".join(parts), values
 
 
-def _further(
+def _optional_conditions(
     connection: Connection, table: Table, of: type[Record], where: Filter
 ) -> Iterator[Condition]:
-    """Yield the conditions that most questions do not set."""
+    """Yield the conditions of those parts of a Filter that are set."""
     if where.repositories is not None or where.users is not None:
         for name, allowed in (("repository", where.repositories), ("user", where.users)):
             if allowed is not None and name in table.columns:
@@ -43,13 +43,13 @@ def _further(
     for name, expected in where.equal.items():
         yield _equal(connection, of, where, name, expected)
     for name, start in where.starts.items():
-        _check_has(table, of, name)
+        check_has(table, table.stored, name)
         yield connection.starts(name, start)
     if where.client is not None:
-        _check_has(table, of, "origin")
+        check_has(table, table.stored, "origin")
         yield connection.has_client(where.client)
     if of is Memory:
-        yield from _times(where)
+        yield from _validity_conditions(where)
     if (kept := KEPT_AT.get(of)) is not None:
         for sign, instant in ((">=", where.since), ("<", where.until)):
             if instant is not None:
@@ -62,7 +62,7 @@ def _equal(
     if name == "organization":
         return "TRUE" if str(expected) == where.organization else "FALSE", ()
     table = table_of(of)
-    _check_has(table, of, name)
+    check_has(table, table.stored, name)
     if expected is None:
         return f"r.{name} IS NULL", ()
     if isinstance(expected, Mapping):
@@ -73,7 +73,7 @@ def _equal(
 _HOLDS = "r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)"
 
 
-def _times(where: Filter) -> Iterator[Condition]:
+def _validity_conditions(where: Filter) -> Iterator[Condition]:
     """Yield the conditions on the times at which a memory holds."""
     if where.valid_at is not None:
         instant = microseconds(where.valid_at)
@@ -83,13 +83,8 @@ def _times(where: Filter) -> Iterator[Condition]:
         yield f"({_HOLDS}) <> ({_HOLDS})", (one, one, other, other)
 
 
-def _check_has(table: Table, of: type[Record], field: str) -> None:
-    if field not in table.stored:
-        raise AttributeError(f"a {of.kind} has no field {field!r}")
-
-
 def order_by(table: Table, order: Sequence[str]) -> str:
-    """Write an order as SQL, ended by the id; NULL comes before every value."""
+    """Return an order as SQL, ended by the id; NULL comes before every value."""
     return ", ".join(
         ordered(f"r.{name}", descends=descends, is_optional=table.columns[name].is_optional)
         for name, descends in ordering(table, order)
@@ -97,6 +92,6 @@ def order_by(table: Table, order: Sequence[str]) -> str:
 
 
 def ordered(column: str, *, descends: bool = False, is_optional: bool = True) -> str:
-    """Write one part of an order. A column that cannot be NULL has no NULLS clause, so that indices serve."""
+    """Return one part of an order as SQL. A column that cannot be NULL has no NULLS clause, so that indices can be used."""
     nulls = " NULLS LAST" if descends else " NULLS FIRST"
     return f"{column} {'DESC' if descends else 'ASC'}{nulls if is_optional else ''}"

@@ -1,4 +1,4 @@
-"""The engine's part under one body of SQL: connections that take and give plain values, and the words that differ."""
+"""The interface between the common SQL and an engine: connections, and the expressions of SQL that differ."""
 
 import threading
 import time
@@ -21,11 +21,11 @@ from minutebook.store.values import Carried, Moment, Placement, VectorSpace, Wri
 Row: TypeAlias = tuple[Any, ...]
 
 Condition: TypeAlias = tuple[str, Sequence[Any]]
-"""A condition, and the values that it names by question marks."""
+"""A condition or query as SQL, and the values of its question marks."""
 
 
 class KeptVectors(NamedTuple):
-    """The values stored beside a text: the number of the space, the vectors, the form of token states and these."""
+    """An embedding as it is stored: the number of its space, its vectors, the form of its token states, and these."""
 
     space: int
     vectors: bytes
@@ -37,56 +37,47 @@ class Connection(ABC):
     """A connection that one thread uses at a time.
 
     Statements mark their parameters by `?`. A text among the values may hold NUL and lone surrogates; one that
-    is read may come as bytes (`value_text`). Conditions are about a table that is called `r`.
+    is read may be bytes (`value_text` reads it). Conditions are about a table with the alias `r`.
     """
 
     types: ClassVar[Mapping[str, str]]
-    """The type of a column by the word of a `SideTable`."""
-
+    """The engine's type of a column, by the type that a `SideTable` names."""
     table_end: ClassVar[str] = ""
-    """The end of a statement that makes a side table."""
-
+    """The end of a statement that creates a side table."""
     feeds: ClassVar[tuple[str, str]]
-    """The table of the sequences, and its column with the organization's number."""
-
+    """The table with the sequences of organizations, and its column with an organization's number."""
     vectors: ClassVar[tuple[str, str]]
-    """The column with the vectors of a record `r`, and the join of the table `{0}` that leads there."""
-
+    """The column with the vectors of a record `r`, and the join from its table `{0}` to the table with that column."""
     states: ClassVar[tuple[str, str]]
-    """The column with the token states of a record `r`, and the join that leads there."""
-
+    """The column with the token states of a record `r`, and the join from its table `{0}` to the table with that column."""
     states_of: ClassVar[tuple[str, str]]
     """The columns with the space and the form of those token states."""
-
     states_bytes: ClassVar[tuple[str, str]]
-    """The number of bytes of token states, and the table for the table `{0}` that has them, by organization."""
-
-    everyones: ClassVar[tuple[str, str, str]]
-    """Records `r` of the table `{0}` by space beside their organizations `o`, the number to choose those by, and the order of the
-    index, backwards: the newest first of each space."""
-
+    """The expression for the bytes of token states, and the table that has it for records of the table `{0}`."""
+    records_by_space: ClassVar[tuple[str, str, str]]
+    """Of a query over all organizations: the join of records `r` of the table `{0}` with organizations `o`, the column with the
+    organization's number, and the order by space, the newest first."""
     kept_terms: ClassVar[str | None] = None
-    """The condition on a text's packed terms, in the column `terms`, that they are of this version; None: there are none."""
-
+    """The condition that the packed terms in a row's column `terms` are of the present version; None: rows have no terms."""
     contradictions: ClassVar[Mapping[str, str]] = {}
-    """Sentences about records of the table `{1}` that contradict themselves, and what counts those (`{0}`)."""
+    """Queries that count contradictory records of a table (`{0}`), by the sentence to report (`{0}`: number, `{1}`: table)."""
 
     @abstractmethod
     def rows(
         self, statement: str, values: Sequence[Any] = (), *, binary: bool = False
     ) -> list[Row]:
-        """Run a statement and return its rows; `binary`: they hold much that is no text."""
+        """Run a statement and return its rows; `binary` is a hint that they hold many bytes."""
 
     @abstractmethod
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """Run a statement and yield its rows, holding few of them; the connection is inside a transaction."""
+        """Run a statement and yield its rows, with few of them in memory; the connection is inside a transaction."""
 
     @abstractmethod
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each of some rows of values."""
+        """Run a statement once for each of the rows of values."""
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> None:
-        """Run a statement that gives no rows."""
+        """Run a statement that returns no rows."""
         self.rows(statement, values)
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
@@ -94,16 +85,16 @@ class Connection(ABC):
         rows = self.rows(statement, values)
         return rows[0] if rows else None
 
-    # Sequences: whatever happens to a record takes the next of its organization
+    # Sequences: every change of a record takes the next of its organization
 
     def sequence(self, number: int | None) -> int:
-        """Return the sequence of the latest change, 0 when there is none."""
+        """Return the sequence of an organization's latest change, 0 if there is none."""
         table, key = self.feeds
         row = self.row(f"SELECT sequence FROM {table} WHERE {key} = ?", (number,))  # noqa: S608
         return 0 if row is None else int(row[0])
 
-    def drawn(self, number: int, count: int = 1) -> int:
-        """Draw the sequences of changes that follow one another; return the first."""
+    def draw_sequences(self, number: int, count: int = 1) -> int:
+        """Take the next `count` sequences of an organization for changes; return the first."""
         table, key = self.feeds
         ((last,),) = self.rows(
             f"UPDATE {table} SET sequence = sequence + ? WHERE {key} = ? RETURNING sequence",  # noqa: S608
@@ -111,73 +102,76 @@ class Connection(ABC):
         )
         return int(last) - count + 1
 
-    # Words
+    # Expressions of SQL that engines write differently
 
     @abstractmethod
     def among(self, column: str, values: Collection[Any]) -> Condition:
-        """Write that a column has one of some values."""
+        """Return the condition that a column has one of some values."""
 
     def equals(self, name: str, value: Any) -> Condition:
-        """Write that a column of a record has a value that is not None."""
+        """Return the condition that a record's column has a value, which is not None."""
         return f"r.{name} = ?", (value,)
 
     @abstractmethod
     def has_object(self, name: str, value: Mapping[str, Any]) -> Condition:
-        """Write that a column holds a JSON object, whatever the order of its keys."""
+        """Return the condition that a column holds a JSON object, whatever the order of its keys."""
 
     @abstractmethod
     def starts(self, name: str, start: str) -> Condition:
-        """Write that a text begins so, A to Z like a to z."""
+        """Return the condition that a text begins with `start`, ASCII case ignored."""
 
     @abstractmethod
     def has_client(self, client: str) -> Condition:
-        """Write that a program wrote a record, A to Z like a to z."""
+        """Return the condition that this program wrote a record first, ASCII case ignored."""
 
     @abstractmethod
     def listed(self, texts: Sequence[str]) -> Condition:
-        """Write a query that gives some texts as rows of one column, `id`."""
+        """Return a query for the texts as rows of one column, `id`."""
 
     @abstractmethod
     def first_of(self, selects: Sequence[str], order: str, limit: int, offset: int = 0) -> str:
-        """Write a query for some rows of several selections together, each of which an index has in that order."""
+        """Return a query that merges several selections in an order in which an index has each, and returns `limit` rows."""
 
     @abstractmethod
     def edges_at(self, columns: str, number: int | None, nodes: Sequence[str]) -> Condition:
-        """Write a query for some columns of the edges that touch any of the nodes."""
+        """Return a query for some columns of the edges that touch any of the nodes."""
 
     # Writing
 
     @abstractmethod
     def put(self, number: int, record: Record) -> None:
-        """Write a record in place of any with its key, with its derived rows, as the next change."""
+        """Write a record with its derived rows as the next change, replacing any with its key."""
 
     @abstractmethod
     def put_carried(
         self, number: int, carried: Sequence[Carried], spaces: Mapping[VectorSpace, int]
     ) -> None:
-        """Write records of another store, with these vectors and states and no others; `spaces` numbers theirs."""
+        """Write records of another store with their embeddings; `spaces` has the number of each space."""
 
     @abstractmethod
     def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
-        """Write vectors and token states in place of earlier ones, as the next change; False if there is no such record."""
+        """Write vectors and token states as the next change, replacing earlier ones; return False if there is no such record."""
 
     @abstractmethod
     def clear_embedding(
         self, of: type[TextRecord], number: int, id: str, sequence: int, *, vectors: bool
     ) -> None:
-        """Remove the token states of a record, and its vectors, unless it has changed; that is no change."""
+        """Remove the token states of a record, and with `vectors` its vectors, if it is still at this sequence.
+
+        This takes no sequence.
+        """
 
     @abstractmethod
     def remove(self, number: int, of: type[Record], chosen: Condition) -> list[str]:
-        """Delete the chosen records of a class with the rows beside them; return their ids."""
+        """Delete the records of a class that meet a condition, with their derived rows; return their ids."""
 
     @abstractmethod
     def put_names(self, number: int, entity: str, names: Sequence[tuple[str, str]]) -> None:
-        """List an entity under these names, each the first word and the JSON of all, and no others."""
+        """Replace the listed names of an entity; each name is its first word and the JSON list of all its words."""
 
     @abstractmethod
     def put_space(self, space: tuple[str, str, int]) -> None:
-        """Write a vector space (name, digest, dimensions) with a number of its own, unless it is there."""
+        """Write a vector space (name, digest, dimensions) with a new number, unless it is there."""
 
 
 class Database(ABC):
@@ -188,25 +182,21 @@ class Database(ABC):
 
     recovery: ClassVar[str]
     """The remedy for lost records, as the end of a sentence."""
-
     key: Key | None = None
-    """The key that it is encrypted with here; None: it is plain, or a server keeps it."""
-
+    """The key with which its file is encrypted; None if it is plain, or on a server."""
     writes = Writes()
-    """The number of writes of this process and the time they took."""
-
+    """The number of writes of this process and the time that they took."""
     leases: LeaseRows | None = None
-    """The rows of the leases that all processes of the store share; None: locks are files of one machine."""
-
+    """The rows of the leases that all processes of the store share; None if locks are files of one machine."""
     shared_values: SharedValues | None = None
-    """The values that all servers over the database share; None: its processes share a data directory."""
+    """The values that all servers over the database share; None if its processes share a data directory."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._counting = threading.Lock()
 
     def open(self, want: Callable[[], None]) -> None:
-        """Open the database, made if it is missing, again after `close`; `want` asks for a run of the housekeeping.
+        """Open the database, creating a missing one; `want` asks for a run of the housekeeping. May be called after `close`.
 
         Raises StoreTooNew if a later version wrote it, else StoreError.
         """
@@ -217,11 +207,11 @@ class Database(ABC):
 
     @abstractmethod
     def _open(self, want: Callable[[], None]) -> None:
-        """Open the database, made if it is missing."""
+        """Open the database, creating a missing one."""
 
     @cached_property
     def identity(self) -> str:
-        """The identity of this store among all others, wherever it is."""
+        """The unique id of this store, which stays when it is moved or copied."""
         with self.committed() as connection:
             ((identity,),) = connection.rows("SELECT id FROM identity")
         return str(identity)
@@ -233,33 +223,33 @@ class Database(ABC):
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[Connection]:
-        """Yield a connection to read with: inside a transaction, the one that writes."""
+        """Yield a connection for reading; inside a transaction, the one that writes, so that its writes are seen."""
 
     @abstractmethod
     def committed(self) -> AbstractContextManager[Connection]:
         """Yield a connection that sees only committed data, even inside a transaction."""
 
     @abstractmethod
-    def settled(self) -> AbstractContextManager[Connection]:
-        """Yield a connection on which every read sees the data committed by now."""
+    def reading_committed_snapshot(self) -> AbstractContextManager[Connection]:
+        """Yield a connection on which all reads see the same state: the data committed by now."""
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Have all reads of this thread see the data of one moment, where that makes them cheaper.
+        """Let all reads of this thread inside the block see the data of one moment, if the engine gains time by it.
 
-        What the thread writes meanwhile is seen after it, and `committed` still sees all that is committed.
+        Writes of the thread are seen after the block; `committed` sees all committed data even inside.
         """
         yield
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Yield a connection on which every read sees the same state, as the thread sees it."""
-        with self.reading() if self.is_writing else self.settled() as connection:
+        """Yield a connection on which all reads see the same state, inside a transaction with its writes."""
+        with self.reading() if self.is_writing else self.reading_committed_snapshot() as connection:
             yield connection
 
     @abstractmethod
     def stream(self) -> AbstractContextManager[Connection]:
-        """Yield a connection of its own that sees the data committed by now, to read while the thread does more."""
+        """Yield a separate connection that sees the data committed by now; the thread may use others while it reads."""
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
@@ -273,31 +263,31 @@ class Database(ABC):
 
     @abstractmethod
     def _savepoint(self) -> AbstractContextManager[None]:
-        """Make the writes inside a part of the thread's transaction that can be undone by itself."""
+        """Make the writes inside the block a part of the thread's transaction that can be undone by itself."""
 
     @abstractmethod
     def writing(
         self, organization: str, wait: float | None = None
     ) -> AbstractContextManager[tuple[Connection, int]]:
-        """Yield the writing connection, inside a transaction, and the number of the organization to be written to.
+        """Yield the writing connection, inside a transaction, and the number of the organization.
 
-        Raises StoreBusy if others write for longer than `wait` seconds, or than the engine waits.
+        Raises StoreBusy if others write for longer than `wait` seconds; None: the engine's own limit.
         """
 
     @abstractmethod
-    def writing_beside(self, wait: float | None = None) -> AbstractContextManager[Connection]:
-        """Yield a connection to write rows outside the change feed; no organization's writers are waited for.
+    def writing_outside_feed(self, wait: float | None = None) -> AbstractContextManager[Connection]:
+        """Yield a connection for writing rows outside the change feed, without waiting for an organization's writers.
 
-        All that write to a file wait for one another, for `wait` seconds or as long as the engine does: StoreBusy.
+        In a file all writers wait for one another: raises StoreBusy after `wait` seconds; None: the engine's own limit.
         """
 
     @abstractmethod
-    def registered(self, organization: str) -> int:
-        """Return the number of an organization, which is given one if it has none; the thread is about to write."""
+    def number_for_writing(self, organization: str) -> int:
+        """Return the number of an organization, giving it one if it has none; call it inside a transaction."""
 
     @abstractmethod
-    def registering(self) -> AbstractContextManager[Connection]:
-        """Yield a connection to write rows of no organization, outside the current transaction if the engine can."""
+    def writing_shared(self) -> AbstractContextManager[Connection]:
+        """Yield a connection for writing rows that belong to no organization, outside the current transaction if possible."""
 
     @abstractmethod
     def size(self) -> int:
@@ -314,10 +304,10 @@ class Database(ABC):
 
     @abstractmethod
     def check_writes(self) -> None:
-        """Raise StoreError unless the database commits a write at this moment, StoreBusy where others write just now."""
+        """Raise StoreError if the database cannot commit a write at this moment, StoreBusy if others are writing."""
 
     def why_unwritable(self) -> StoreError | None:
-        """Return the reason why no write can succeed at this moment; None if one can, or when others end or the store is opened."""
+        """Return the reason why no write can succeed; None if one can, now or once other writers end or the store is opened."""
         try:
             self.check_writes()
         except (StoreBusy, StoreClosed):
@@ -328,25 +318,25 @@ class Database(ABC):
 
     @abstractmethod
     def file_faults(self) -> list[tuple[str, str]]:
-        """Return the faults of its file and log, or of its place on a cluster, a sentence each, with the remedy."""
+        """Return the faults of its file and log, or of its placement on a cluster: a sentence and the remedy of each."""
 
     @abstractmethod
     def moment(self) -> AbstractContextManager[Moment]:
-        """Open a snapshot of the whole that can be copied; it may stay open long.
+        """Open a snapshot of the whole database that can be copied; it may stay open long.
 
         Raises StoreError, which says what to do instead, if the database is not a file.
         """
 
     def placement(self) -> Placement | None:
-        """Return on how many machines the records are; None if they are in a file."""
+        """Return the spread of the records over machines; None if they are in a file."""
         return None
 
     def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield each table that a server keeps, with everything in its rows; nothing of a file."""
+        """Yield the name of each table on a server, and an iterator over the values in its rows; nothing for a file."""
         yield from ()
 
     def _note_write(self, requested: float, began: float) -> None:
-        """Count a transaction that was asked for, and began, at these moments and ends now."""
+        """Count a transaction that ends now; `requested` and `began` are moments of `time.perf_counter`."""
         with self._counting:
             before = self.writes
             self.writes = Writes(
@@ -356,7 +346,7 @@ class Database(ABC):
             )
 
     def number_of(self, organization: str) -> int | None:
-        """Return the number that stands for an organization, None before it has one."""
+        """Return the number of an organization in the tables; None if it has none yet."""
         number = self._numbers.get(organization)
         return self.numbers_of([organization]).get(organization) if number is None else number
 
@@ -378,7 +368,7 @@ class Database(ABC):
         return found
 
     def _known_numbers(self) -> Mapping[str, int]:
-        """Return the numbers of organizations that are known, for this thread, not to change."""
+        """Return the numbers of organizations that this thread may take from memory, as they cannot change."""
         return self._numbers
 
     def _learn_numbers(self, numbers: Mapping[str, int]) -> None:
@@ -389,10 +379,10 @@ Place = TypeVar("Place")
 
 
 class Translation(ABC, Generic[Place]):
-    """Turns errors of a driver into StoreErrors that name the database; mistakes in our code stay visible."""
+    """Turns errors of a driver inside a `with` block into StoreErrors that name the database; other errors pass."""
 
     shows_cause: ClassVar[bool]
-    """Whether the driver's own error stays behind ours: what some say of a row has the row's content in it."""
+    """Whether the StoreError keeps the driver's error as its cause; not if that may hold a row's content."""
 
     __slots__ = ("_place",)
 
@@ -401,7 +391,7 @@ class Translation(ABC, Generic[Place]):
 
     @abstractmethod
     def fault(self, error: BaseException | None) -> StoreError | None:
-        """Return the StoreError that an error of the driver amounts to; None for any other."""
+        """Return the StoreError for an error of the driver; None for any other error."""
 
     @abstractmethod
     def damage(self, what: Reason) -> StoreDamaged:

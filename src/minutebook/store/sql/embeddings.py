@@ -1,8 +1,8 @@
-"""Vectors, float16 rows in the space of one model, with packed token states beside them; and the numbers of spaces."""
+"""Stored embeddings: vectors as float16 rows in the space of one model, packed token states, and the numbers of spaces."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from minutebook.record.filters import Filter
 from minutebook.record.reason import Reason
 from minutebook.record.records import TEXT_CLASSES, TextRecord
 from minutebook.store.sql.conditions import selection
-from minutebook.store.sql.database import Connection, Database, KeptVectors
+from minutebook.store.sql.database import Condition, Connection, Database, KeptVectors
 from minutebook.store.sql.tables import table_of, value_text
 from minutebook.store.values import T, TextVectors, Vectors, VectorSpace
 from minutebook.text import late_interaction
@@ -20,36 +20,36 @@ from minutebook.text.late_interaction import HEAD
 
 
 class Spaces:
-    """The vector spaces of a database, by number; committed ones are asked for once."""
+    """The vector spaces of a database and their numbers, cached once they are committed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._numbers: dict[VectorSpace, int] = {}
 
     def number_of(self, space: VectorSpace) -> int | None:
-        """Return the number that stands for a space, None if nothing was kept in it."""
+        """Return the number of a space; None if no vector of it was ever written."""
         number = self._numbers.get(space)
         return self._all().get(space) if number is None else number
 
-    def registered(self, space: VectorSpace) -> int:
-        """Return the number of a space, which is given one if it has none."""
+    def number_for_writing(self, space: VectorSpace) -> int:
+        """Return the number of a space, giving it one if it has none."""
         number = self.number_of(space)
         if number is not None:
             return number
-        with self._database.registering() as connection:
+        with self._database.writing_shared() as connection:
             connection.put_space((space.name, space.digest, space.dimensions))
         return self._all()[space]
 
     def space_of(self, number: int) -> VectorSpace:
-        """Return the space that a number stands for."""
-        known = {number: space for space, number in self._numbers.items()}
-        return known.get(number) or {number: space for space, number in self._all().items()}[number]
+        """Return the space with a number."""
+        known = self._numbers if number in self._numbers.values() else self._all()
+        return next(space for space, its_number in known.items() if its_number == number)
 
     def _all(self) -> dict[VectorSpace, int]:
         with self._database.reading() as connection:
             numbers = _read(connection)
         if not self._database.is_writing:
-            # It stays so; what this thread wrote may still be undone.
+            # Committed numbers never change; those that this thread wrote may still be undone.
             self._numbers = numbers
         return numbers
 
@@ -67,7 +67,7 @@ _SQUARE_TOLERANCE = 0.02
 
 
 def check_query(space: VectorSpace, vector: Vectors) -> None:
-    """Raise InvalidInput if a vector has not the space's dimensions or length 1."""
+    """Raise InvalidInput unless a vector has the space's dimensions and length 1."""
     if vector.shape != (space.dimensions,):
         remedy = "must have shape ({wanted},) for {name}, not {given}"
         raise InvalidInput(
@@ -80,10 +80,12 @@ def check_query(space: VectorSpace, vector: Vectors) -> None:
         )
 
 
-def checked_rows(space: VectorSpace, vectors: Vectors, states: bytes | None) -> NDArray[np.float16]:
-    """Return vectors as they are kept, shape (parts, dimensions).
+def checked_rows(
+    space: VectorSpace, vectors: Vectors, token_states: bytes | None
+) -> NDArray[np.float16]:
+    """Return vectors as they are stored, shape (parts, dimensions).
 
-    Raises InvalidInput if the space has no such vectors, or no form for token states.
+    Raises InvalidInput if they do not fit the space, or there are token states and it names no form for them.
     """
     if vectors.ndim != 2 or len(vectors) == 0 or vectors.shape[1] != space.dimensions:
         remedy = "must have shape (parts, {wanted}) for {name}, not {given}"
@@ -97,7 +99,7 @@ def checked_rows(space: VectorSpace, vectors: Vectors, states: bytes | None) -> 
             raise InvalidInput(
                 "vectors", "must be finite rows of length 1, not {given}", given=square**0.5
             )
-    if states is not None and not space.states:
+    if token_states is not None and not space.states:
         raise InvalidInput(
             "states", "need a form, which the space of {name} does not name", name=space.name
         )
@@ -105,7 +107,7 @@ def checked_rows(space: VectorSpace, vectors: Vectors, states: bytes | None) -> 
 
 
 def rows_of(stored: bytes, dimensions: int, table: str) -> NDArray[np.float16]:
-    """Return vectors as they are kept, shape (parts, dimensions). Raises StoreDamaged if they are cut short."""
+    """Return the vectors in stored bytes, shape (parts, dimensions). Raises StoreDamaged if they are cut short."""
     check_rows([stored], dimensions, table)
     return np.frombuffer(stored, np.float16).reshape(-1, dimensions)
 
@@ -120,25 +122,25 @@ def check_rows(stored: Sequence[bytes], dimensions: int, table: str) -> None:
 
 
 def are_damaged(form: str, head: bytes, size: int) -> bool:
-    """Tell whether token states of that form and size, with those first bytes, are not whole; none are."""
+    """Tell whether token states of that form and size in bytes, which begin with `head`, are damaged; empty ones are not."""
     is_known = form.endswith((late_interaction.FORM, late_interaction.EARLIER_FORM))
     return is_known and size > 0 and not late_interaction.is_whole(head, size)
 
 
 Place: TypeAlias = tuple[int, str, int]
-"""Where a record is, as of when: the number of its organization, its id and its sequence."""
+"""A record as of a change: the number of its organization, its id, and the sequence of its latest change."""
 
 
 def put(
     connection: Connection, number: int, of: type[TextRecord], id: str, kept: KeptVectors
 ) -> None:
-    """Keep a record's vectors and states in place of earlier ones. Raises NotFound."""
+    """Write a record's vectors and states, replacing earlier ones. Raises NotFound if there is no such record."""
     if not connection.put_embedding(number, of, id, kept):
         raise NotFound(of.kind, id)
 
 
-def kept_of(embedding: TextVectors, spaces: Mapping[VectorSpace, int]) -> KeptVectors:
-    """Return an embedding as it is kept; `spaces` numbers its space."""
+def encoded(embedding: TextVectors, spaces: Mapping[VectorSpace, int]) -> KeptVectors:
+    """Return an embedding as it is stored; `spaces` has the number of its space."""
     form = None if embedding.states is None else embedding.space.states
     return KeptVectors(spaces[embedding.space], embedding.vectors.tobytes(), form, embedding.states)
 
@@ -146,7 +148,7 @@ def kept_of(embedding: TextVectors, spaces: Mapping[VectorSpace, int]) -> KeptVe
 def get(
     connection: Connection, number: int | None, of: type[TextRecord], id: str, spaces: Spaces
 ) -> tuple[VectorSpace, Vectors] | None:
-    """Return a record's space and vectors, shape (parts, dimensions), or None."""
+    """Return a record's space and vectors, shape (parts, dimensions); None if it has none."""
     name, (vectors, joined) = table_of(of).name, connection.vectors
     found = connection.rows(
         f"SELECT r.space, {vectors} FROM {name} AS r {joined.format(name)}"  # noqa: S608
@@ -160,19 +162,19 @@ def get(
     return None
 
 
-def whole(
+def with_states(
     connection: Connection,
     number: int | None,
     of: type[TextRecord],
     ids: Collection[str],
     spaces: Spaces,
 ) -> dict[str, TextVectors]:
-    """Return, by id, the rows and states of those records that have vectors."""
+    """Return the vectors and token states, by id, of those records that have vectors."""
     name, (vectors, joined) = table_of(of).name, connection.vectors
-    states, states_joined = connection.states
+    states_column, states_joined = connection.states
     condition, values = connection.among("r.id", sorted(set(ids)))
     found = connection.rows(
-        f"SELECT r.id, r.space, {vectors}, r.states, {states} FROM {name} AS r"  # noqa: S608
+        f"SELECT r.id, r.space, {vectors}, r.states, {states_column} FROM {name} AS r"  # noqa: S608
         f" {joined.format(name)} {states_joined.format(name)}"
         f" WHERE r.organization = ? AND {condition} AND r.space IS NOT NULL",
         (number, *values),
@@ -186,7 +188,7 @@ def whole(
     return embeddings
 
 
-def states(
+def token_states(
     connection: Connection,
     number: int | None,
     of: type[TextRecord],
@@ -194,7 +196,7 @@ def states(
     in_space: int,
     form: str,
 ) -> dict[str, bytes]:
-    """Return the states, by id, of those records that have some of that space and form."""
+    """Return the token states, by id, of those records that have any of that space and form."""
     name, (column, joined) = table_of(of).name, connection.states
     condition, values = connection.among("r.id", sorted(set(ids)))
     space_of, form_of = connection.states_of
@@ -208,7 +210,7 @@ def states(
 
 
 def states_size(connection: Connection, number: int | None, of: type[TextRecord]) -> int:
-    """Sum the bytes of the states of an organization's records of a kind."""
+    """Return the bytes of all token states of an organization's records of a kind."""
     size, table = connection.states_bytes
     ((found,),) = connection.rows(
         f"SELECT coalesce(sum({size}), 0) FROM {table.format(table_of(of).name)}"  # noqa: S608
@@ -218,7 +220,7 @@ def states_size(connection: Connection, number: int | None, of: type[TextRecord]
     return int(found)
 
 
-def without(
+def lacking(
     connection: Connection,
     kinds: Sequence[type[T]],
     in_space: int | None,
@@ -226,15 +228,18 @@ def without(
     limit: int,
     among: Collection[int] | None,
 ) -> list[T]:
-    """Return records that lack vectors of that space or states of that form, those without any first, then in the order of the kinds, newest first."""
-    records, number, newest_first = connection.everyones
+    """Return records that lack vectors of a space or token states of a form; `among` are numbers of organizations.
+
+    Records without any vectors come first; within both parts kinds are in their order, and the newest records first.
+    """
+    records, number, newest_first = connection.records_by_space
     chosen, named = ("TRUE", ()) if among is None else connection.among(number, sorted(among))
     found: list[T] = []
-    without_any, *others = _lacking(in_space, form)
+    without_any, *others = _lacking_ranges(in_space, form)
     ranges = [(of, without_any) for of in kinds] + [(of, each) for of in kinds for each in others]
     for of, (lacking, values) in ranges:
         table = table_of(of)
-        # A range of the index by space: what is done already costs nothing.
+        # A range of the index by space, so that records with their vectors cost nothing.
         rows = connection.rows(
             f"SELECT o.name, {table.fields} FROM {records.format(table.name)}"  # noqa: S608
             f" WHERE {chosen} AND {lacking} ORDER BY {newest_first} LIMIT ?",
@@ -254,7 +259,7 @@ def count(
     in_space: int,
     form: str,
 ) -> int:
-    """Count the selected records that have vectors of that space and states of its form."""
+    """Count the selected records that have vectors of that space and token states of that form, if one is given."""
     condition, values = selection(connection, number, of, where)
     if form:
         condition, values = f"{condition} AND r.states = ?", (*values, form)
@@ -278,9 +283,9 @@ def cut_short(connection: Connection, of: type[TextRecord]) -> list[Place]:
 
 def damaged_states(connection: Connection, of: type[TextRecord]) -> Iterator[Place]:
     """Yield the records with damaged token states; the connection is inside a transaction."""
-    name, (states, joined) = table_of(of).name, connection.states
+    name, (token_states, joined) = table_of(of).name, connection.states
     rows = connection.stream(
-        f"SELECT r.organization, r.id, r.sequence, r.states, substr({states}, 1, {HEAD}), length({states})"  # noqa: S608
+        f"SELECT r.organization, r.id, r.sequence, r.states, substr({token_states}, 1, {HEAD}), length({token_states})"  # noqa: S608
         f" FROM {name} AS r {joined.format(name)} WHERE r.states IS NOT NULL"
     )
     for number, id, sequence, form, head, size in rows:
@@ -289,7 +294,7 @@ def damaged_states(connection: Connection, of: type[TextRecord]) -> Iterator[Pla
 
 
 def forget_damaged(connection: Connection) -> None:
-    """Remove vectors that are cut short, with the states of their records, and damaged states: they are made anew."""
+    """Remove damaged vectors and token states, which are then made anew; states go with their vectors."""
     for of in TEXT_CLASSES.values():
         for place in cut_short(connection, of):
             connection.clear_embedding(of, *place, vectors=True)
@@ -297,8 +302,11 @@ def forget_damaged(connection: Connection) -> None:
             connection.clear_embedding(of, *place, vectors=False)
 
 
-def _lacking(wanted: int | None, form: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the ranges of the index by space in which there are no vectors, or states, of those."""
+def _lacking_ranges(wanted: int | None, form: str) -> Iterator[Condition]:
+    """Yield conditions for ranges of the index by space: records without vectors of a space, or states of a form.
+
+    The first is for records without any vectors.
+    """
     yield "r.space IS NULL", ()
     if wanted is None:
         yield "r.space > 0", ()

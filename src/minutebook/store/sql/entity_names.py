@@ -1,4 +1,4 @@
-"""The names of entities, found in a text by their first word."""
+"""The index of entities' names and aliases, by their first word, which finds the entities that a text names."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -11,31 +11,33 @@ from minutebook.store.sql.tables import table_of, value_text
 from minutebook.text.words import words as words_of
 
 SHORT = 200
-"""How many characters of a text of any length stand in an index, whose rows have a largest size."""
+"""The most characters of a word in an index, whose rows are limited in size."""
 
 
-def keep(connection: Connection, number: int, entity: Entity) -> None:
+def list_names(connection: Connection, number: int, entity: Entity) -> None:
     """List an entity under its present name and aliases."""
     connection.put_names(number, entity.id, sorted(_listed(entity)))
 
 
-def keep_all(connection: Connection, number: int) -> None:
+def list_all_names(connection: Connection, number: int) -> None:
     """List every entity of an organization anew."""
     table = table_of(Entity)
     for row in connection.rows(
         f"SELECT {table.fields} FROM {table.name} AS r WHERE r.organization = ?",  # noqa: S608
         (number,),
     ):
-        keep(connection, number, table.record_of(Entity, "", row))
+        list_names(connection, number, table.record_of(Entity, "", row))
 
 
-def forget(connection: Connection, number: int, entity: str) -> None:
-    """Take an entity's names off the list."""
+def unlist(connection: Connection, number: int, entity: str) -> None:
+    """Remove an entity's names from the list."""
     connection.run("DELETE FROM names WHERE organization = ? AND entity = ?", (number, entity))
 
 
-def wrong(connection: Connection, number: int | None, entities: Iterable[Entity]) -> list[str]:
-    """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
+def wrongly_listed(
+    connection: Connection, number: int | None, entities: Iterable[Entity]
+) -> list[str]:
+    """Return the sorted ids of entities of which the listed names differ from their names and aliases."""
     found: dict[str, set[tuple[str, str]]] = {}
     for entity, first, words in connection.rows(
         "SELECT entity, first, words FROM names WHERE organization = ?", (number,)
@@ -57,7 +59,7 @@ def entities_named(
         f" AND r.id = n.entity AND {firsts} AND {condition}",
         (number, *named, *values),
     )
-    # Between quotes, a run of words stands in the text just where its JSON stands in the text's.
+    # Words stand in a row in the text exactly if their JSON, without brackets, stands in the JSON of the text's words.
     text = json.dumps(list(words))
     return sorted({value_text(entity) for entity, name in rows if name[1:-1] in text})
 

@@ -1,4 +1,4 @@
-"""The rows that an index reads from the tables."""
+"""The rows from which an index is made: its columns, and its payload of vectors or words."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -41,7 +41,7 @@ _FACETS = (
 )
 
 CLIENT = "client"
-"""The facet of the program that wrote a record first, which is no field of the record."""
+"""The name of the facet with the program that wrote a record first, which is read from `origin`."""
 
 LONGEST_ID = 200
 
@@ -53,13 +53,13 @@ def check_id(id: str) -> None:
 
 
 def facets(table: Table) -> dict[str, str]:
-    """Return the facets that an index keeps, fields of few values and the client, and the column that each is read of."""
+    """Return the facets that an index keeps, and by each the column that it is read from: fields of few values, and the client."""
     known = {name: name for name in _FACETS if name in table.columns}
     return known | ({CLIENT: "origin"} if "origin" in table.columns else {})
 
 
 def index_columns(table: Table) -> list[str]:
-    """Write the columns an index reads of each record: from, until, kept since, hidden, then the facets."""
+    """Return the columns that an index reads of each record: valid from, valid until, kept since, hidden, then the facets."""
     kept = _kept_at(table)
     times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", f"r.{kept}" if kept else f"{ALWAYS}", "0")
     if Memory in table.records:
@@ -69,7 +69,7 @@ def index_columns(table: Table) -> list[str]:
 
 
 def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payload: P) -> Block[P]:
-    """Make a block of at least one record: its id, and the values of `index_columns`."""
+    """Return the block of some records, at least one; `found` has the id and the values of `index_columns` of each."""
     ids, rows = zip(*found, strict=True)
     valid_from, valid_until, kept, hidden, *columns = zip(*rows, strict=True)
     return block_of(
@@ -89,7 +89,7 @@ def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payl
 def conditions(
     table: Table, where: Filter, selected: Callable[[], Collection[str]]
 ) -> ColumnConditions:
-    """Write a Filter as conditions on those columns; `selected` gives the ids where they do not do."""
+    """Return a Filter as conditions on the columns of an index; `selected` returns the ids if those cannot express it."""
     known = facets(table)
     allowed: list[tuple[str, Collection[str | None]]] = [
         (name, {None, *values})
@@ -103,7 +103,7 @@ def conditions(
     ]
     if where.client is not None and CLIENT in known:
         allowed.append((CLIENT, {folded(where.client)} - {""}))
-    ids: Collection[str] | None = where.ids if suffices(table, where) else selected()
+    ids: Collection[str] | None = where.ids if columns_suffice(table, where) else selected()
     times: dict[str, Any] = {}
     if _kept_at(table) is not None:
         times = {name: _microseconds(getattr(where, name)) for name in ("since", "until")}
@@ -121,12 +121,12 @@ def conditions(
 
 
 def _kept_at(table: Table) -> str | None:
-    """Return the column that says since when a record is kept; None where none does."""
+    """Return the column with the instant since which a record is kept; None if there is none."""
     return next((KEPT_AT[of] for of in table.records if of in KEPT_AT), None)
 
 
-def suffices(table: Table, where: Filter) -> bool:
-    """Tell whether the columns say all that a Filter asks."""
+def columns_suffice(table: Table, where: Filter) -> bool:
+    """Tell whether the columns of an index express all conditions of a Filter."""
     known = facets(table)
     return (
         not where.starts
@@ -135,13 +135,13 @@ def suffices(table: Table, where: Filter) -> bool:
     )
 
 
-def are_quicker(table: Table, where: Filter) -> bool:
-    """Tell whether the columns say all that a Filter asks of many records."""
-    return where.ids is None and suffices(table, where)
+def columns_are_quicker(table: Table, where: Filter) -> bool:
+    """Tell whether the columns of an index answer a Filter, and quicker than SQL: not if it names records."""
+    return where.ids is None and columns_suffice(table, where)
 
 
 def is_by_id(order: Sequence[str]) -> bool:
-    """Tell whether an order is that of ids, either way."""
+    """Tell whether an order is by id, ascending or descending."""
     return ",".join(order) in ("", "id", "-id")
 
 
@@ -150,14 +150,14 @@ def _texts(column: Sequence[Any]) -> list[str | None]:
 
 
 def _clients(table: Table, column: Sequence[Any]) -> list[str | None]:
-    """Return the programs that origins name, A to Z like a to z; None where none is known."""
+    """Return the clients in a column of origins, in lower case (ASCII); None if unknown."""
     origin = table.projection(["origin"])
-    known: dict[Any, str | None] = {None: None}
+    clients: dict[Any, str | None] = {None: None}
     for value in column:
-        if value not in known:
+        if value not in clients:
             (read,) = origin.values_of([value])
-            known[value] = folded(read.client) or None
-    return [known[value] for value in column]
+            clients[value] = folded(read.client) or None
+    return [clients[value] for value in column]
 
 
 def _microseconds(instant: datetime | None) -> int | None:
@@ -165,7 +165,7 @@ def _microseconds(instant: datetime | None) -> int | None:
 
 
 WORDS = 0
-"""What stands for words where vectors have the number of their space, which begins at 1."""
+"""The `space` of an index of words; numbers of vector spaces begin at 1."""
 
 
 class IndexKey(NamedTuple):
@@ -186,26 +186,26 @@ class IndexRecords(ABC, Generic[P]):
 
     @abstractmethod
     def _selected(self) -> tuple[str, list[str], str]:
-        """Return the condition on records that have a payload, the columns that it is made of, and a join that leads there."""
+        """Return the condition for records with a payload, the columns from which it is made, and the join to them."""
 
     def _page_size(self) -> int:
-        """Return how many changes are read at once."""
+        """Return the number of changes that are read at once."""
         return sizes.PAGE
 
     @abstractmethod
     def _payload(self, rows: Sequence[Sequence[Any]]) -> P:
-        """Make the payload of some records from those columns."""
+        """Return the payload of some records, from the columns that `_selected` names."""
 
     def sequence(self) -> int:
         """Return the sequence of the organization's latest change."""
         return self._connection.sequence(self._key.organization)
 
     def unread(self, since: int) -> int:
-        """Return how many changes, of any kind, came after a sequence."""
+        """Return the number of changes, of any kind, after a sequence."""
         return self.sequence() - since
 
     def knows(self, witness: Witness) -> bool:
-        """Tell whether a record changed at that sequence or later."""
+        """Tell whether the witness is true: its record changed at that sequence or later. If not, the index is of another store."""
         id, sequence = witness
         number, kind, _ = self._key
         latest = self._connection.row(
@@ -217,9 +217,9 @@ class IndexRecords(ABC, Generic[P]):
         return latest is not None and int(latest[0]) >= sequence
 
     def page(self, since: int) -> ChangedRecords[P]:
-        """Return the records that changed after a sequence, a bounded number of changes at a time."""
-        # Statements may see what others commit in between: a page leads to what was the latest before it.
-        # What changed again after that is in a later page, and until then in the index as it was.
+        """Return the records of the first changes after a sequence, at most as many as a page holds."""
+        # Another process may commit between two statements, so a page ends at the sequence that was the latest before it.
+        # A record that changes after that is in a later page, and until then in the index as it was.
         latest = self.sequence()
         found = self._changed(since, latest)
         is_last = len(found) < self._page_size()
@@ -233,7 +233,7 @@ class IndexRecords(ABC, Generic[P]):
         )
 
     def _block(self, rows: list[Row]) -> Block[P] | None:
-        """Return the index's block of records, None if there are none."""
+        """Return the block of rows from `_changed`; None if there are none."""
         if not rows:
             return None
         start = 3 + len(index_columns(self._table))
@@ -242,7 +242,7 @@ class IndexRecords(ABC, Generic[P]):
         return block_of_rows(self._table, members, payload)
 
     def _changed(self, since: int, latest: int) -> list[Row]:
-        """Return the first changes in a span: sequence, id, whether the record is in the index, its columns."""
+        """Return the first changes after `since` up to `latest`: sequence, id, whether the record has a payload, its columns."""
         belongs, payload, joined = self._selected()
         columns = [*index_columns(self._table), *payload]
         number, kind, _ = self._key
@@ -279,7 +279,7 @@ class VectorSource(IndexRecords[VectorRows]):
 
 
 class WordSource(IndexRecords[Postings]):
-    """The terms of texts: those that stand in the row, else those of the text."""
+    """The terms of texts: those that are stored in the row, else computed from the text."""
 
     def _page_size(self) -> int:
         return sizes.TEXT_PAGE
@@ -289,7 +289,7 @@ class WordSource(IndexRecords[Postings]):
         return self._table.fields.split(", ")
 
     def unread(self, since: int) -> int:
-        """Return how many changes came after a sequence, of any kind, and one more for each ANALYSED bytes of the changed texts."""
+        """Return the number of changes after a sequence, plus one for each `sizes.ANALYSED` bytes of text to be analysed."""
         changes = super().unread(since)
         if not 0 < changes <= sizes.BEHIND or self._connection.kept_terms is not None:
             return changes

@@ -1,4 +1,4 @@
-"""Every index that was asked for, of vectors and of words, by organization, kind and space."""
+"""The open indices of vectors and words, by organization, kind and space."""
 
 import shutil
 import threading
@@ -19,7 +19,7 @@ from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
 from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
-from minutebook.store.sidecar.words import Postings, sums_of
+from minutebook.store.sidecar.words import Postings, term_checksums
 from minutebook.store.sql import change_feed, index_source, rows
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.embeddings import Spaces
@@ -36,7 +36,7 @@ from minutebook.text.words import ANALYSIS
 
 
 class Indices:
-    """Opens an index when it is first asked; each answers as of the store's latest change."""
+    """Opens each index when it is first asked for; an index answers as of the store's latest change."""
 
     def __init__(
         self, folder: Path, database: Database, spaces: Spaces, want_saving: Callable[[], None]
@@ -75,7 +75,7 @@ class Indices:
         return self.view(IndexKey(number, of.kind, WORDS))
 
     def prompt_words(self, number: int, of: type[TextRecord]) -> IndexView[Postings] | None:
-        """Return that index as of the latest commit; None while many changes are still to be read, which then happens in the background."""
+        """Return the index of words as of the latest commit; None if it lacks many changes, which are then read in the background."""
         key = IndexKey(number, of.kind, WORDS)
         index = self._index(key)
         if index.behind() <= sizes.BEHIND:
@@ -85,10 +85,10 @@ class Indices:
         self._want_saving()
         return None
 
-    def named(
+    def with_first_ids(
         self, number: int, of: type[Record], where: Filter, order: Sequence[str], needed: int
     ) -> Filter:
-        """Add to a Filter the ids of those that come first, where SQL would look at many rows for them."""
+        """Return the Filter with the ids of the `needed` first records added, if the index finds them quicker than SQL."""
         columns = self.columns(number, of, where)
         first = None if columns is None else columns.first(order, needed)
         return where if first is None else replace(where, ids=frozenset(first))
@@ -96,15 +96,15 @@ class Indices:
     def columns(
         self, number: int, of: type[Record], where: Filter, in_space: int = WORDS
     ) -> Columns | None:
-        """Return the columns of the index of words, or of a space's vectors, that tell which records a Filter selects.
+        """Return the columns of an index, of words or of a space's vectors, that tell which records a Filter selects.
 
-        None where the database has to: where they do not say all that is asked, some records are named, or
+        Returns None if the database has to be asked: the columns do not express the Filter, it names records, or
         the records are few.
         """
         if (
             not issubclass(of, TextRecord)
             or self._database.is_writing
-            or not index_source.are_quicker(table_of(of), where)
+            or not index_source.columns_are_quicker(table_of(of), where)
             or not self.is_large(number, of)
         ):
             return None
@@ -114,7 +114,7 @@ class Indices:
         return None if view is None else Columns(view, self.conditions(number, of, where))
 
     def conditions(self, number: int, of: type[TextRecord], where: Filter) -> ColumnConditions:
-        """Write a Filter as conditions on columns of the index; SQL checks the conditions that it lacks."""
+        """Return a Filter as conditions on columns of the index; SQL finds the ids if those cannot express it."""
 
         def selected() -> list[str]:
             with self._database.reading() as connection:
@@ -127,7 +127,7 @@ class Indices:
         return True
 
     def keep_up(self) -> None:
-        """Read the changes that searches did not wait for, until `stopping` is set, then save indices worth it."""
+        """Read the changes that searches did not wait for, until `stopping` is set, then save indices with much unsaved."""
         with self._guard:
             behind, self._behind = self._behind, set()
         for index in filter(None, map(self._open.get, sorted(behind))):
@@ -135,7 +135,7 @@ class Indices:
         self.save()
 
     def warm(self) -> None:
-        """Read the indices of many records as far as this machine has not, until `stopping` is set, then save them."""
+        """Bring the indices of many records up to date, until `stopping` is set, then save them."""
         for of in TEXT_CLASSES.values():
             with self._database.committed() as connection:
                 found = connection.rows(
@@ -166,7 +166,7 @@ class Indices:
             index.rebuild()
 
     def scrub(self) -> None:
-        """Leave nothing of removed records in the files, and no index that belongs to no records.
+        """Remove every trace of removed records from the files, and index files that belong to no records.
 
         Raises StoreError if a file cannot be written.
         """
@@ -174,7 +174,7 @@ class Indices:
             index.scrub()
 
     def gaps(self) -> Iterator[str]:
-        """Yield of each index that is wrong about how many records it is."""
+        """Yield a sentence for each index that is wrong about some records."""
         for key in self._keys():
             view = self._index(key).current()
             with self._database.committed() as connection:
@@ -193,7 +193,7 @@ class Indices:
         return index.as_of(latest)
 
     def _all_alone(self) -> list[Index[Any]]:
-        """Return the index of everything that can be indexed, and remove the others' folders."""
+        """Return all possible indices, and remove the folders of any others."""
         keys = self._keys()
         if self.folder.is_dir():
             current = {_folder_name(key) for key in keys}
@@ -202,7 +202,7 @@ class Indices:
         return [self._index(key) for key in keys]
 
     def _index(self, key: IndexKey) -> Index[Any]:
-        """Open an index, unless it is open."""
+        """Return an open index, opening it if necessary."""
         index = self._open.get(key)
         if index is not None:
             return index
@@ -240,7 +240,7 @@ class Indices:
             want_saving,
             self._database.key,
         )
-        # In a transaction the numbers may yet be undone and stand for others afterwards.
+        # Inside a transaction the numbers may still be undone, and later be given to others.
         return opened if self._database.is_writing else self._open.add(key, opened)
 
     def _source(self, connection: Connection, key: IndexKey) -> IndexRecords[Any]:
@@ -264,21 +264,21 @@ class Indices:
         return keys
 
     def _differences(self, connection: Connection, key: IndexKey, view: IndexView[Any]) -> int:
-        """Count the records that the view lacks, has otherwise or has without a record.
+        """Return the number of records that the view lacks, has with other content, or has although there is no such record.
 
-        What changed after the view was taken is left out.
+        Records that changed after the view was taken do not count.
         """
-        digests = sums_of if key.space == WORDS else _row_digests
+        digests = term_checksums if key.space == WORDS else _row_digests
         source, since, is_last = self._source(connection, key), 0, False
-        held, suspected = dict(digests(view)), set[bytes]()
+        indexed, suspected = dict(digests(view)), set[bytes]()
         # In pages, as the index itself is made, so that memory is bounded.
         while not is_last:
             page = source.page(since)
             if page.block is not None:
-                found = digests(IndexView(layers=(Layer(page.block),)))
-                suspected.update(id for id, digest in found if held.pop(id, None) != digest)
+                current = digests(IndexView(layers=(Layer(page.block),)))
+                suspected.update(id for id, digest in current if indexed.pop(id, None) != digest)
             since, is_last = page.sequence, page.is_last
-        suspected.update(held)
+        suspected.update(indexed)
         later = change_feed.changes(connection, key.organization, view.sequence, None)
         return len(suspected - {id_bytes(change.id) for change in later})
 

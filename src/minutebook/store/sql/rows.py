@@ -1,4 +1,4 @@
-"""Get, find, count and delete records, with all that goes with them."""
+"""Get, find, count and delete records, with the rows that belong to them."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -23,16 +23,16 @@ from minutebook.store.sql.tables import (
 from minutebook.store.values import Group, R, Tie
 
 _LONGEST_KEY = 1000
-"""Bytes of an id that a row of an index has room for."""
+"""The most bytes of an id, for rows of an index are limited in size."""
 
 _SELECTIONS = 100
-"""Selections that one statement merges."""
+"""The most selections that one statement merges."""
 
 _ALL = 1 << 62
 
 
 def check_key(record: Record) -> None:
-    """Raise InvalidInput if an index has no room for the id of a record."""
+    """Raise InvalidInput if the id of a record is too long for an index."""
     if isinstance(record, TextRecord):
         check_id(record.id)
     elif len(id_bytes(record.id)) > _LONGEST_KEY:
@@ -77,7 +77,7 @@ def values(
     where: Filter,
     fields: Sequence[str],
 ) -> list[Row]:
-    """Return some fields of the selected records. Raises AttributeError if there is none of a name."""
+    """Return some fields of the selected records. Raises AttributeError if they have no field of a name."""
     projection = table_of(of).projection(fields)
     found = _select(connection, number, of, where, projection.columns)
     return [projection.values_of(row) for row in found]
@@ -91,7 +91,10 @@ def page(
     limit: int,
     offset: int,
 ) -> list[R]:
-    """Return a page of several selections: keys are merged in the order of indices, then records read."""
+    """Return a page of the records of several selections (number of the organization, Filter), in order.
+
+    Only ids are merged; then the records of the page are read.
+    """
     if not wheres:
         return []
     if len(wheres) == 1:
@@ -115,21 +118,26 @@ def _merged_keys(
     limit: int,
     offset: int,
 ) -> Condition:
-    """Write the query for place and id of the records in several selections, in order; each has a place."""
+    """Return the query for place and id of the records in several selections, in order.
+
+    `wheres` has of each selection its place, the number of its organization, and its Filter.
+    """
     table, parts, values = table_of(of), list[str](), list[Any]()
-    fields = dict.fromkeys(name for name, _ in ordering(table, order) if name != "id")
-    columns = "".join(f", r.{name} AS {name}" for name in fields)
-    for place, (number, where) in wheres if len(wheres) <= _SELECTIONS else ():
-        condition, named = selection(connection, number, of, where)
-        parts.append(
-            f"SELECT {place} AS place, r.id AS id{columns} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
-        )
-        values += named
-    for start in range(0, len(wheres), _SELECTIONS) if not parts else ():
-        chunk = wheres[start : start + _SELECTIONS]
-        part, named = _merged_keys(connection, of, chunk, order, limit + offset, 0)
-        parts.append(f"SELECT * FROM ({part}) AS part")  # noqa: S608
-        values += named
+    if len(wheres) <= _SELECTIONS:
+        fields = dict.fromkeys(name for name, _ in ordering(table, order) if name != "id")
+        columns = "".join(f", r.{name} AS {name}" for name in fields)
+        for place, (number, where) in wheres:
+            condition, named = selection(connection, number, of, where)
+            parts.append(
+                f"SELECT {place} AS place, r.id AS id{columns} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+            )
+            values += named
+    else:
+        for start in range(0, len(wheres), _SELECTIONS):
+            chunk = wheres[start : start + _SELECTIONS]
+            part, named = _merged_keys(connection, of, chunk, order, limit + offset, 0)
+            parts.append(f"SELECT * FROM ({part}) AS part")  # noqa: S608
+            values += named
     by = f"{order_by(table, order)}, place".replace("r.", "")
     return connection.first_of(parts, by, limit, offset), values
 
@@ -137,7 +145,7 @@ def _merged_keys(
 def each(
     connection: Connection, number: int | None, of: type[R], where: Filter, order: Sequence[str]
 ) -> Iterator[R]:
-    """Yield the selected records one at a time, in order; the connection is inside a transaction."""
+    """Yield the selected records in order, with few of them in memory; the connection is inside a transaction."""
     table = table_of(of)
     condition, values = selection(connection, number, of, where)
     for row in connection.stream(
@@ -177,7 +185,7 @@ def groups(
     by: Sequence[str],
     span: str,
 ) -> list[Group]:
-    """Put together the selected records that agree in some text fields, latest first."""
+    """Return the selected records as groups that agree in the text fields `by`, latest first by the field `span`."""
     columns = [f"r.{name}" for name in by]
     rows = _select(
         connection,
@@ -194,11 +202,11 @@ def groups(
 
 
 def delete(connection: Connection, number: int, of: type[Record], id: str) -> bool:
-    """Remove a record and all that goes with it; tell whether it was there."""
+    """Remove a record with the records and rows that belong to it; tell whether it was there."""
     if not _delete(connection, number, of, _key(number, of, id)):
         return False
     if of is Entity:
-        entity_names.forget(connection, number, id)
+        entity_names.unlist(connection, number, id)
     for part, field in GOES_WITH.get(of, ()):
         condition, values = "r.organization = ?", [number, id]
         if issubclass(part, Edge):
@@ -208,10 +216,10 @@ def delete(connection: Connection, number: int, of: type[Record], id: str) -> bo
 
 
 def _delete(connection: Connection, number: int, of: type[Record], chosen: Condition) -> list[str]:
-    """Delete records and leave their marks; return their ids."""
-    gone = connection.remove(number, of, chosen)
-    change_feed.note_deletions(connection, number, of.kind, gone)
-    return gone
+    """Delete records and note that in the change feed; return their ids."""
+    removed = connection.remove(number, of, chosen)
+    change_feed.note_deletions(connection, number, of.kind, removed)
+    return removed
 
 
 def edges(
@@ -221,13 +229,13 @@ def edges(
     nodes: Collection[str],
     limit: int | None,
 ) -> list[Edge]:
-    """Return the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
+    """Return the edges that touch any of the nodes: all sorted by id, or with a limit the heaviest, heaviest first."""
     table = table_of(Link)
     found = [
         table.record_of(edge_class(kind), organization, row)
         for kind, *row in _touching(connection, number, nodes, limit, table.fields)
     ]
-    # SQLite has the ids with lone surrogates last.
+    # Sorted again, because SQLite sorts ids with lone surrogates last.
     return sorted(found, key=lambda e: (0 if limit is None else -e.weight, e.id, e.kind))
 
 
@@ -272,7 +280,7 @@ def neighbours(
     ids: Collection[str],
     reach: int,
 ) -> dict[str, list[str]]:
-    """Return, by id, the ids that stand beside it, nearest first."""
+    """Return for each of the ids up to `reach` ids before it and as many after it, nearest first."""
     columns = [
         f"(SELECT b.id FROM {table_of(of).name} AS b WHERE b.organization = ? AND b.id {sign} given.id"  # noqa: S608
         f" ORDER BY b.id{order} LIMIT 1 OFFSET {place})"
@@ -299,7 +307,7 @@ def _select(
     end: str = "",
     further: Sequence[Any] = (),
 ) -> list[Row]:
-    """Query columns of the selected records; `end` follows the condition, `further` are its values."""
+    """Return columns of the selected records; `end` is SQL after the condition, `further` are its values."""
     condition, values = selection(connection, number, of, where)
     return connection.rows(
         f"SELECT {columns} FROM {table_of(of).name} AS r WHERE {condition}{end}",  # noqa: S608

@@ -1,4 +1,4 @@
-"""Tables that features keep beside the records: described once, made by each engine in its own words."""
+"""Side tables: tables that features keep beside the records, described once and created by each engine."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class SideTable:
     """A table of a feature.
 
-    `columns` are names and types: name (a text without a word of a record: an id, a name, a digest, several of them), words
-    (a text with such words), images (JSON of records as they were), integer, instant (microseconds since 1970, UTC) and
-    real, with "?" where NULL is a value too. If the first is `organization integer`, the number of one, the rows move with its records to another
-    engine; others belong to the machine. `indices` are columns, by the end of the index' name.
+    `columns` lists names and types: name (a text without words of a record: an id, a name, a digest, or several), words
+    (a text with such words), images (JSON of records as they were before), integer, instant (microseconds since 1970, UTC) and
+    real, with "?" if the column may be NULL. If the first is `organization integer`, an organization's number, the rows move with
+    its records to another engine; the rows of other tables belong to the machine. `indices` are columns, by the end of the index' name.
     """
 
     name: str
@@ -28,11 +28,11 @@ class SideTable:
     key: str
     indices: Mapping[str, str]
     goes_with: Collection[Kind] = ()
-    """Kinds of records that a row names by `kind` and `id`, and with which it goes."""
+    """Kinds of records with which a row is removed; its columns `kind` and `id` name the record."""
     keeps_deletions: bool = False
-    """Whether somebody follows the deletions of records as long as there is a row."""
+    """Whether the change feed must keep the deletions of records while the table has a row."""
     is_kept_without_words: bool = False
-    """Whether a row still tells something once its words are removed."""
+    """Whether a row is kept when its words are removed."""
 
     @property
     def types(self) -> Mapping[str, str]:
@@ -46,7 +46,7 @@ class SideTable:
 
     @property
     def has_images(self) -> bool:
-        """Whether a column holds records as they were."""
+        """Whether a column holds records as they were before."""
         return "images" in self.types.values()
 
     @property
@@ -62,9 +62,9 @@ class SideTable:
 
 @dataclass(frozen=True, slots=True)
 class SideTables:
-    """The tables of a feature, and the way there from earlier formats of them.
+    """The tables of a feature, and the steps from earlier formats of them.
 
-    Step n leads from format n + 1 to the next, by statements that both engines understand; a released one never changes.
+    Step n, counted from 0, is the statements that lead from format n + 1 to the next on every engine. A released one never changes.
     """
 
     tables: Sequence[SideTable]
@@ -72,7 +72,7 @@ class SideTables:
 
     @property
     def format(self) -> int:
-        """The number of their format, which a database notes."""
+        """The number of their present format, which a database stores."""
         return 1 + len(self.steps)
 
 
@@ -96,13 +96,13 @@ def all_tables() -> Iterator[SideTable]:
         yield from of.tables
 
 
-def going_with(kind: Kind) -> Iterator[SideTable]:
-    """Yield the tables of which rows go with a record of a kind."""
+def tables_going_with(kind: Kind) -> Iterator[SideTable]:
+    """Yield the tables with rows that are removed with records of a kind."""
     return (each for each in all_tables() if kind in each.goes_with)
 
 
 def are_deletions_kept(connection: "Connection") -> bool:
-    """Tell whether somebody follows the deletions of records."""
+    """Tell whether the change feed must keep the deletions of records."""
     return any(
         connection.row(f"SELECT 1 FROM {each.name} LIMIT 1")  # noqa: S608
         for each in all_tables()
@@ -110,10 +110,10 @@ def are_deletions_kept(connection: "Connection") -> bool:
     )
 
 
-def missing(connection: "Connection", place: object) -> list[str]:
-    """Return the statements that make the tables which a database lacks, or bring them to their present format.
+def missing_statements(connection: "Connection", place: object) -> list[str]:
+    """Return the statements that create the tables which a database lacks, or bring them to their present format.
 
-    Raises StoreTooNew if a later version made those of a feature. The tables of features that are not there stay.
+    Tables of features that are not installed stay as they are. Raises StoreTooNew if a table has a later format.
     """
     noted: dict[str, int] = dict(connection.rows("SELECT feature, format FROM side_tables"))
     statements = []
@@ -134,16 +134,18 @@ def missing(connection: "Connection", place: object) -> list[str]:
             statements += [each for step in of.steps[found - 1 :] for each in step]
             statements.append(f"DELETE FROM side_tables WHERE feature = '{feature}'")  # noqa: S608
         else:
-            statements += [each for table in of.tables for each in _made(table, connection)]
+            for table in of.tables:
+                statements += _creation(table, connection)
         statements.append(f"INSERT INTO side_tables VALUES ('{feature}', {of.format})")  # noqa: S608
     return statements
 
 
-def _made(table: SideTable, words: "Connection") -> Iterator[str]:
+def _creation(table: SideTable, engine: "Connection") -> Iterator[str]:
+    """Yield the statements that create a table and its indices."""
     columns = "".join(
-        f"{name} {words.types[type.rstrip('?')]}{'' if type.endswith('?') else ' NOT NULL'}, "
+        f"{name} {engine.types[type.rstrip('?')]}{'' if type.endswith('?') else ' NOT NULL'}, "
         for name, type in table.types.items()
     )
-    yield f"CREATE TABLE {table.name} ({columns}PRIMARY KEY ({table.key})){words.table_end}"
+    yield f"CREATE TABLE {table.name} ({columns}PRIMARY KEY ({table.key})){engine.table_end}"
     for name, indexed in table.indices.items():
         yield f"CREATE INDEX {table.name}_{name} ON {table.name} {indexed}"

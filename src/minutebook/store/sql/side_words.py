@@ -1,6 +1,6 @@
-"""The words of records in the tables of features: where they are found, replaced and removed.
+"""Finds, replaces and removes words of records in the tables of features.
 
-`side_tables` declares the columns that hold any; nothing else needs to know which tables there are.
+`side_tables` declares the columns with such words, so nothing here names a table.
 """
 
 import json
@@ -15,7 +15,7 @@ from minutebook.store.sql.tables import value_text
 
 @dataclass(frozen=True, slots=True)
 class SideRow:
-    """A row of a feature's table: its texts by column, those that name records and those that hold their words."""
+    """A row of a feature's table: its key, and its texts by column, `names` of records and `words` of theirs."""
 
     organization: str
     table: SideTable
@@ -28,13 +28,13 @@ class SideRow:
         return any(id in name for name in self.names.values() for id in ids)
 
     @property
-    def said(self) -> bytes:
-        """Its words as they are kept, in UTF-8."""
+    def encoded_words(self) -> bytes:
+        """Its words in UTF-8."""
         return "\n".join(self.words.values()).encode("utf-8", "surrogatepass")
 
 
 class SideWords:
-    """All rows with words of records; inside a transaction of the store, what is written is part of it."""
+    """All rows with words of records; inside a transaction of the store, writes are part of it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -53,7 +53,7 @@ class SideWords:
                 yield from (row for each in found if (row := _row(organization, table, each)).words)
 
     def remove(self, organization: str, is_meant: Callable[[SideRow], bool]) -> int:
-        """Remove the words of some rows, and the rows that say nothing without; return how many rows."""
+        """Remove the words of the rows that `is_meant` accepts, and rows that are not kept without words; return their number."""
         meant = [row for row in self.rows(organization) if is_meant(row)]
         if meant:
             with self._database.writing(organization) as (connection, _):
@@ -62,19 +62,19 @@ class SideWords:
         return len(meant)
 
     def remove_images(self, organization: str) -> None:
-        """Remove all records as they were."""
+        """Remove all rows with records as they were before."""
         self.remove(organization, lambda row: row.table.has_images)
 
     def forget(self, organization: str, ids: Collection[str]) -> None:
-        """Remove the rows about records with some ids, and the words of others that hold such an id."""
+        """Remove the words of rows that name a record with one of the ids, or hold such an id in their words."""
         encoded = [id.encode("utf-8", "surrogatepass") for id in ids]
         self.remove(
             organization,
-            lambda row: row.names_any(ids) or any(id in row.said for id in encoded),
+            lambda row: row.names_any(ids) or any(id in row.encoded_words for id in encoded),
         )
 
     def rewrite(self, row: SideRow, words: Mapping[str, str]) -> None:
-        """Put other words into columns of a row."""
+        """Replace the words in some columns of a row."""
         with self._database.writing(row.organization) as (connection, _):
             for column, text in words.items():
                 connection.run(
@@ -111,7 +111,7 @@ def _condition(table: SideTable) -> str:
 
 
 def document_of(text: str) -> Any:
-    """Return what a text says in JSON, or the text itself."""
+    """Return the JSON object or list that a text holds, or the text itself."""
     try:
         found = json.loads(text)
     except ValueError:

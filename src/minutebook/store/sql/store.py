@@ -1,4 +1,4 @@
-"""A `Store` in a database: the common part of all engines, by one body of SQL."""
+"""A `Store` in a SQL database: the part that all engines share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from minutebook.record.errors import StoreClosed
 from minutebook.record.filters import Filter
 from minutebook.record.records import Edge, Entity, Record, TextRecord
 from minutebook.store.sidecar.phrases import holds_in_a_row
-from minutebook.store.sidecar.words import by_word, holding_words
+from minutebook.store.sidecar.words import holding_words, per_word
 from minutebook.store.sql import change_feed, embeddings, entity_names, rows, side_tables
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.embeddings import check_query, checked_rows
@@ -55,7 +55,9 @@ class SqlSnapshot:
     def wrong_names(self, organization: str) -> list[str]:
         """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
         entities = self.each(Entity, Filter(organization=organization))
-        return entity_names.wrong(self._connection, self._number_of(organization), entities)
+        return entity_names.wrongly_listed(
+            self._connection, self._number_of(organization), entities
+        )
 
     def _number_of(self, organization: str) -> int | None:
         check_in_snapshot(self._organizations, organization)
@@ -72,10 +74,10 @@ class SqlStore(ABC):
         self._with_records: set[str] = set()
         upkeep.open()
 
-    def _first_named(
+    def _with_first_ids(
         self, number: int, of: type[Record], where: Filter, order: Sequence[str], needed: int
     ) -> Filter:
-        """Add to a Filter the ids of those that come first, where SQL would look at many rows for them."""
+        """Return the Filter, with the ids of the `needed` first records added by an engine that finds them without SQL."""
         return where
 
     def close(self) -> None:
@@ -94,17 +96,17 @@ class SqlStore(ABC):
         numbers = self.database.numbers_of(organizations)
         with self.database.stream() as connection:
             for number in sorted(numbers.values()):
-                # On a cluster each node settles its own moment by its first read.
+                # On a cluster the snapshot of a node begins with its first read.
                 connection.sequence(number)
             yield SqlSnapshot(connection, frozenset(organizations), numbers)
 
     def put(self, record: Record) -> None:
-        """Keep a record in place of any with its organization, kind and id, and index its text. Raises InvalidInput if the id is too long."""
+        """Write a record, replacing any with its key, and index its text. Raises InvalidInput if the id is too long."""
         with self._writing(record.organization) as (connection, number):
             rows.check_key(record)
             connection.put(number, record)
             if isinstance(record, Entity):
-                entity_names.keep(connection, number, record)
+                entity_names.list_names(connection, number, record)
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Return the record with an id, or None."""
@@ -122,7 +124,7 @@ class SqlStore(ABC):
         """Return the selected records, sorted by the fields of `order`, then by id."""
         number = self.database.number_of(where.organization)
         if limit is not None and number is not None:
-            where = self._first_named(number, of, where, order, offset + limit)
+            where = self._with_first_ids(number, of, where, order, offset + limit)
         return self._read(where.organization, rows.find, of, where, order, limit, offset)
 
     def values(
@@ -143,7 +145,7 @@ class SqlStore(ABC):
         """Return a page of the records in several selections together, in the order of `find`."""
         known = self.database.numbers_of([where.organization for where in wheres])
         selections = [
-            (number, self._first_named(number, of, where, order, offset + limit))
+            (number, self._with_first_ids(number, of, where, order, offset + limit))
             for where in wheres
             if (number := known.get(where.organization)) is not None
         ]
@@ -177,15 +179,15 @@ class SqlStore(ABC):
         return self._read(where.organization, rows.count, of, where)
 
     def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
-        """Put together the selected records that agree in some text fields, latest first."""
+        """Return the selected records as groups that agree in some text fields, latest first."""
         return self._read(where.organization, rows.groups, of, where, by, span)
 
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""
         with self._writing(organization) as (connection, number):
-            for beside in side_tables.going_with(of.kind):
+            for table in side_tables.tables_going_with(of.kind):
                 connection.run(
-                    f"DELETE FROM {beside.name} WHERE organization = ? AND id = ? AND kind = ?",  # noqa: S608
+                    f"DELETE FROM {table.name} WHERE organization = ? AND id = ? AND kind = ?",  # noqa: S608
                     (number, id, of.kind),
                 )
             return rows.delete(connection, number, of, id)
@@ -207,10 +209,10 @@ class SqlStore(ABC):
         if not known:
             return sorted(found)
         with self.database.reading() as connection:
-            # Each by itself: nobody is kept waiting by a node of a cluster that has others' records.
+            # Each by itself, so that on a cluster only the nodes of these organizations are asked.
             found.update(name for name, number in known.items() if connection.sequence(number))
         if not self.database.is_writing:
-            # It stays so; what this thread wrote may still be undone.
+            # What is committed stays true; what this thread wrote may still be undone.
             self._with_records |= found
         return sorted(found)
 
@@ -221,7 +223,7 @@ class SqlStore(ABC):
         number = self.database.number_of(where.organization)
         if number is None or not query:
             return []
-        return by_word(self._ranked(number, of, where, query, limit), query)
+        return per_word(self._ranked(number, of, where, query, limit), query)
 
     def holding_words(
         self, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
@@ -252,7 +254,7 @@ class SqlStore(ABC):
         number = self.database.number_of(where.organization)
         if number is None or not words:
             return []
-        # An index tells words with one stem apart no more: each candidate's own text decides.
+        # An index knows stems, not words, so each candidate's own text decides.
         likely = self._holding(number, of, where, analysis.phrase(words))
         return sorted(
             each.id for each in likely if holds_in_a_row(analysis.words(each.text), list(words))
@@ -262,7 +264,7 @@ class SqlStore(ABC):
     def _holding(
         self, number: int, of: type[T], where: Filter, phrase: Sequence[str]
     ) -> Iterable[T]:
-        """Return the selected records with a text that holds the terms of a phrase, in a row or not."""
+        """Return the selected records with a text that holds all terms of a phrase, in a row or not."""
 
     def put_vectors(
         self,
@@ -273,10 +275,10 @@ class SqlStore(ABC):
         vectors: Vectors,
         states: bytes | None = None,
     ) -> None:
-        """Keep vectors and token states of a record's text. Raises NotFound, InvalidInput."""
+        """Write vectors and token states of a record's text. Raises NotFound if there is no such record, InvalidInput if they do not fit the space."""
         kept = TextVectors(space, checked_rows(space, vectors, states), states)
-        with self._registered(organization, [space]) as (connection, number, spaces):
-            embeddings.put(connection, number, of, id, embeddings.kept_of(kept, spaces))
+        with self._writing_vectors(organization, [space]) as (connection, number, spaces):
+            embeddings.put(connection, number, of, id, embeddings.encoded(kept, spaces))
 
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
@@ -294,7 +296,7 @@ class SqlStore(ABC):
         )
         if number is None or in_space is None:
             return {}
-        return self._read(organization, embeddings.states, of, ids, in_space, space.states)
+        return self._read(organization, embeddings.token_states, of, ids, in_space, space.states)
 
     def without_vectors(
         self,
@@ -307,7 +309,7 @@ class SqlStore(ABC):
         numbers = None if among is None else self.database.numbers_of(among).values()
         in_space = self.upkeep.spaces.number_of(space)
         with self.database.reading() as connection:
-            return embeddings.without(connection, kinds, in_space, space.states, limit, numbers)
+            return embeddings.lacking(connection, kinds, in_space, space.states, limit, numbers)
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space and states of its form."""
@@ -345,11 +347,11 @@ class SqlStore(ABC):
     def neighbours(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
-        """Return, by id, the ids that stand beside it in the order of ids, nearest first."""
+        """Return for each of the ids those before and after it in the order of ids, nearest first."""
         return self._read(organization, rows.neighbours, of, ids, reach)
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
-        """Return the heaviest edges that touch any of the nodes, without the rest of their records."""
+        """Return the heaviest edges that touch any of the nodes, with only the fields that a graph walk needs."""
         return self._read(organization, rows.ties, nodes, limit)
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
@@ -372,7 +374,7 @@ class SqlStore(ABC):
         read: Callable[[Connection, int | None, *Given], Answer],
         *given: *Given,
     ) -> Answer:
-        """Read something with a connection and the number of an organization."""
+        """Call a function with a connection, the number of an organization and further arguments; return its result."""
         number = self.database.number_of(organization)
         with self.database.reading() as connection:
             return read(connection, number, *given)
@@ -384,9 +386,13 @@ class SqlStore(ABC):
             yield lent
 
     @contextmanager
-    def _registered(
+    def _writing_vectors(
         self, organization: str, spaces: Collection[VectorSpace]
     ) -> Iterator[tuple[Connection, int, dict[VectorSpace, int]]]:
         """Yield a connection to write vectors with, the organization's number and those of the spaces."""
         with self._writing(organization) as (connection, number):
-            yield connection, number, {each: self.upkeep.spaces.registered(each) for each in spaces}
+            yield (
+                connection,
+                number,
+                {each: self.upkeep.spaces.number_for_writing(each) for each in spaces},
+            )

@@ -1,4 +1,4 @@
-"""Records as rows: which table keeps the records of a class, and how a field becomes a column."""
+"""Records as rows: the table for each class of records, and the conversion of its fields to columns and back."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -39,10 +39,10 @@ from minutebook.record.records import (
 from minutebook.store.values import R
 
 Value: TypeAlias = str | bytes | int | float | None
-"""What a column holds."""
+"""A value in a column."""
 
 _DAMAGE = (KeyError, TypeError, ValueError, OverflowError)
-"""What reading a column raises that holds what it cannot."""
+"""The errors of reading a column with an impossible value."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -69,7 +69,7 @@ def value_text(value: Any) -> str:
 
 
 class DamagedRow(Exception):
-    """A row holds a value that no such row can; an engine adds the remedy in a StoreDamaged."""
+    """A row holds an impossible value; an engine turns this into a StoreDamaged with the remedy."""
 
     def __init__(self, what: Reason) -> None:
         super().__init__(what)
@@ -78,32 +78,32 @@ class DamagedRow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A field of a record, and how it becomes a value and a value becomes it."""
+    """A column for a field of a record, with the conversions from the field to a value and back."""
 
     name: str
     to_value: Callable[[Any], Value]
     from_value: Callable[[Any], Any] | None
-    """None where the value is the field as it stands."""
+    """None if the value needs no conversion."""
     is_optional: bool = False
-    """Whether None, kept as NULL, is a value of it."""
+    """Whether the field may be None, which is stored as NULL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where the records of some classes are kept; `r` is its name inside each statement."""
+    """The table for records of some classes; its alias in statements is `r`."""
 
     name: str
     records: tuple[type[Record], ...]
     columns: Mapping[str, Column]
     stored: Mapping[str, Column]
-    """The columns, and those that are made of them: written and compared, but not read back."""
+    """The columns, and further ones that are derived from them: written and compared, but not read back."""
     has_text: bool
     _values_of: Callable[[Record], tuple[Any, ...]]
     _readers: tuple[Callable[[Any], Any] | None, ...] = field(init=False, repr=False)
-    """The columns' `from_value`, together for the loop that most time goes into."""
+    """The columns' `from_value`, collected once because reading rows takes most time."""
 
     def __post_init__(self) -> None:
-        """Look up once the values by which every row is read."""
+        """Collect the readers of the columns."""
         readers = tuple(each.from_value for each in self.columns.values())
         object.__setattr__(self, "_readers", readers)
 
@@ -113,9 +113,9 @@ class Table:
         return ", ".join(f"r.{name}" for name in self.columns)
 
     def projection(self, names: Sequence[str]) -> "Projection":
-        """Choose some fields. Raises AttributeError if the records keep none of a name."""
+        """Return the reader of some fields. Raises AttributeError if the records have no field of a name."""
         for name in names:
-            _check_has(self, name)
+            check_has(self, self.columns, name)
         columns = tuple(self.columns[name] for name in names)
         return Projection(self, columns, [each.from_value for each in columns])
 
@@ -125,7 +125,7 @@ class Table:
         return [None if field is None else column.to_value(field) for column, field in pairs]
 
     def record_of(self, of: type[R], organization: str, values: Sequence[Any]) -> R:
-        """Make the record of a row's columns."""
+        """Return the record in a row's columns. Raises DamagedRow if a column holds an impossible value."""
         try:
             read = _read(self._readers, values)
         except _DAMAGE as error:
@@ -150,7 +150,7 @@ Readers = Sequence[Callable[[Any], Any] | None]
 
 
 def _read(readers: Readers, values: Sequence[Any]) -> list[Any]:
-    """Return the fields that the values of a row's columns are."""
+    """Return the fields of a record from the values of a row's columns."""
     return [
         value if reader is None or value is None else reader(value)
         for reader, value in zip(readers, values, strict=True)
@@ -189,18 +189,19 @@ class Projection:
 
 
 def ordering(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return the columns of an order, ended by the id, and whether each descends.
+    """Return the name of each column of an order, ended by the id, with whether it descends.
 
     Raises AttributeError if the records lack a field of it.
     """
     parts = [(field.removeprefix("-"), field.startswith("-")) for field in order]
     for name, _ in parts:
-        _check_has(table, name)
+        check_has(table, table.columns, name)
     return [*parts, ("id", bool(parts) and parts[0][1])]
 
 
-def _check_has(table: Table, name: str) -> None:
-    if name not in table.columns:
+def check_has(table: Table, columns: Mapping[str, Column], name: str) -> None:
+    """Raise AttributeError if a field is not among some columns of a table."""
+    if name not in columns:
         raise AttributeError(f"{table.name} have no field {name!r}")
 
 
@@ -216,7 +217,7 @@ def _described(name: str, records: tuple[type[Record], ...], derived: Sequence[s
 
 
 def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any] | None]:
-    """Choose how values of an annotated type are kept; None is kept as NULL whatever the type."""
+    """Return the functions that convert a field of an annotated type to a value and back; None for the latter: not needed."""
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (part for part in get_args(annotation) if part is not NoneType)
     origin = get_origin(annotation) or annotation
@@ -249,7 +250,7 @@ def _origin(value: str) -> Origin:
 
 
 def _json(value: Any) -> str:
-    # In ASCII, so that lone surrogates survive as escapes; the keys of an object in their order.
+    # In ASCII, so that lone surrogates are kept as escapes. Keys stay in their order.
     return json.dumps(value, separators=(",", ":"))
 
 
@@ -259,11 +260,7 @@ _TABLES: tuple[tuple[str, tuple[type[Record], ...], tuple[str, ...]], ...] = (
     ("versions", (Version,), ()),
     (
         "edges",
-        (
-            Relation,
-            Link,
-            Mention,
-        ),
+        (Relation, Link, Mention),
         ("kind",),
     ),
     ("entries", (Entry,), ()),
@@ -285,13 +282,13 @@ GOES_WITH: dict[type[Record], tuple[tuple[type[Record], str], ...]] = {
     Memory: ((Version, "memory"), (Link, "source"), (Link, "target"), (Mention, "source")),
     Entity: ((Relation, "source"), (Relation, "target"), (Mention, "target")),
 }
-"""Which records go with a memory or an entity, and which field of them names it."""
+"""The classes of records that are removed with a memory or an entity, and the field of each that names it."""
 
 EDGE_CLASSES: dict[str, type[Edge]] = {each.kind: each for each in (Relation, Link, Mention)}
 
 
 def edge_class(kind: str) -> type[Edge]:
-    """Return the class of an edge that says it is of a kind. Raises DamagedRow if there is no such class."""
+    """Return the class of edges of a kind. Raises DamagedRow if there is no such class."""
     if kind not in EDGE_CLASSES:
         raise DamagedRow(
             Reason("the database is damaged: an edge has the kind {kind!r}", kind=kind)

@@ -1,14 +1,23 @@
-"""Whether records are being moved into a database: nobody else may open it meanwhile."""
+"""A database into which records are being moved, which nobody else may open until the move has ended."""
+
+from typing import NamedTuple
 
 from minutebook.record.errors import StoreError
 from minutebook.store.sql.database import Connection, Database
 
 
+class Move(NamedTuple):
+    """A move of records into a database: the identity of the source, and whether it has ended."""
+
+    source: str
+    has_ended: bool
+
+
 def check_whole(database: Database, *, receives: bool) -> None:
     """Raise StoreError if records are being moved into a database by another process."""
     with database.committed() as connection:
-        noted = source_of(connection)
-    if noted is not None and not noted[1] and not receives:
+        move = move_of(connection)
+    if move is not None and not move.has_ended and not receives:
         raise being_filled(database.place)
 
 
@@ -18,7 +27,7 @@ def being_filled(place: str) -> StoreError:
     return StoreError(reason, place=place)
 
 
-def source_of(connection: Connection) -> tuple[str, bool] | None:
-    """Return the identity of the store from which records were moved here, if any, and whether that has ended."""
+def move_of(connection: Connection) -> Move | None:
+    """Return the move of records into a database; None if there was none."""
     row = connection.row("SELECT source, ended FROM migration")
-    return None if row is None else (str(row[0]), bool(row[1]))
+    return None if row is None else Move(str(row[0]), bool(row[1]))

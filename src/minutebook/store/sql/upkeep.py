@@ -1,4 +1,4 @@
-"""The life of a store, and the care of its database and indices: whatever is no operation on records."""
+"""Opening and closing a store, and the upkeep of its database and indices: everything but operations on records."""
 
 import logging
 import threading
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Upkeep(ABC):
-    """Opens, keeps up and closes a store; only one that `receives` opens while records are being moved into it."""
+    """Opens, keeps up and closes a store; one that `receives` may open while records are being moved into it."""
 
     indices: Indices
     spaces: Spaces
@@ -61,17 +61,17 @@ class Upkeep(ABC):
             try:
                 self.indices.save()
             except StoreError as error:
-                # Whoever opens the store next reads the changes again.
+                # The next process that opens the store reads the changes again.
                 log.warning("the indices are not saved: %s", error)
             finally:
                 self.database.close()
 
     def warm_up(self) -> None:  # noqa: B027
-        """Read the indices of a server in the background; nothing where files have them."""
+        """Read the indices of a server's records in the background; a store in a file needs none of this."""
 
     @abstractmethod
     def _prepare(self, want: Callable[[], None]) -> None:
-        """Open the indices of an open database, and do the preparation first."""
+        """Prepare an open database and open its indices; `want` asks for a run of the housekeeping."""
 
     @abstractmethod
     def _keep_house(self) -> None:
@@ -79,7 +79,7 @@ class Upkeep(ABC):
 
     @abstractmethod
     def to_analyse(self) -> int:
-        """Count the texts with a text index that is being made anew, as another version analysed them."""
+        """Return the number of texts still to be analysed anew, because another version analysed them."""
 
     def check(self) -> list[str]:
         """Return the faults of the store, a sentence each; nothing if all is sound. Reads everything."""
@@ -89,18 +89,18 @@ class Upkeep(ABC):
 
     @abstractmethod
     def rebuild(self) -> None:
-        """Make anew from the records all that is derived from them. Raises StoreDamaged."""
+        """Make all derived data anew from the records. Raises StoreDamaged if they cannot be read."""
 
     @abstractmethod
     def scrub(self) -> list[str]:
-        """Leave no byte of removed records in the store's files; return the steps left to others, a sentence each.
+        """Remove every byte of removed records from the store's files; return the steps left to a person, a sentence each.
 
-        Other writers wait meanwhile. May be repeated after a kill. Raises StoreBusy if somebody reads an
+        Other writers wait meanwhile. It can be repeated after a kill. Raises StoreBusy if a process reads an
         old state for too long, StoreError if a file cannot be written.
         """
 
     def rewrite_tables(self) -> list[str]:
-        """Do as `scrub` does, and have a server write its tables anew, each locked meanwhile. Raises the same."""
+        """Do `scrub`, and let a server rewrite its tables, each locked meanwhile. Raises as `scrub` does."""
         return self.scrub()
 
     def size(self) -> int:
@@ -109,14 +109,14 @@ class Upkeep(ABC):
         return self.database.size() + sum(path.stat().st_size for path in files)
 
     def states_size(self, of: type[TextRecord], organization: str) -> int:
-        """Sum the bytes of the token states of an organization's records of a kind."""
+        """Return the bytes of all token states of an organization's records of a kind."""
         number = self.database.number_of(organization)
         with self.database.reading() as connection:
             return embeddings.states_size(connection, number, of)
 
 
 def contradictions(connection: Connection) -> Iterator[str]:
-    """Yield the contradictions in the rows of all organizations; the connection sees one moment."""
+    """Yield a sentence for each kind of contradiction in the rows of all organizations; the connection sees one moment."""
     for sentence, counting in _contradictions(connection):
         ((count,),) = connection.rows(counting)
         if count:
@@ -129,7 +129,7 @@ def contradictions(connection: Connection) -> Iterator[str]:
 
 
 def _contradictions(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Yield sentences, with a place for a number, and the query that counts it."""
+    """Yield sentences, each with `{}` for a number, and the query that returns the number."""
     feeds, key = connection.feeds
     for table in ALL_TABLES:
         if table.has_text:

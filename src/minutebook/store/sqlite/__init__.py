@@ -21,11 +21,11 @@ class SqliteStore(SqlStore):
 
     `durability="full"` waits until a write is on the disk; `"normal"` may lose the last moments
     when the machine (not the process) fails. A writer waits `writer_wait` seconds for others.
-    Opening raises StoreError, StoreTooNew, StoreBusy or StoreDamaged, and StoreLost for a missing
-    or empty file if its own traces, or files or folders of `beside`, show that there was a store. Only
-    one that `receives` can be opened while records are being moved into it. The key of an encrypted file
-    is taken from `keys`, or EncryptionKeyMissing is raised; a file that is made is encrypted with `new_key`.
-    With `or_reads` one that cannot be written is opened to be read.
+    Only a store that `receives` can be opened while records are being moved into it. The key of an encrypted file
+    is taken from `keys`; a new file is encrypted with `new_key`.
+    With `or_reads` a file that cannot be written is opened for reading. Opening raises StoreError, StoreTooNew, StoreBusy,
+    StoreDamaged, EncryptionKeyMissing, and StoreLost for a missing or empty file if traces of it, or files or folders
+    in `beside`, show that there was a store.
     """
 
     database: Connections
@@ -54,10 +54,10 @@ class SqliteStore(SqlStore):
         )
         super().__init__(SqliteUpkeep(path, connections, receives=receives))
 
-    def _first_named(
+    def _with_first_ids(
         self, number: int, of: type[Record], where: Filter, order: Sequence[str], needed: int
     ) -> Filter:
-        return self.upkeep.indices.named(number, of, where, order, needed)
+        return self.upkeep.indices.with_first_ids(number, of, where, order, needed)
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""

@@ -1,4 +1,4 @@
-"""One connection that writes, one a thread that reads, and a thread that tidies up behind them."""
+"""The connections to a SQLite file: one that writes, and one for reading in each thread."""
 
 import os
 import threading
@@ -24,7 +24,7 @@ from minutebook.record.reason import Reason, Word, cause_of, os_error_reason
 from minutebook.store.disk.encryption import Key, Keys
 from minutebook.store.disk.filelock import FileLock
 from minutebook.store.disk.network_files import network_type
-from minutebook.store.disk.room import no_room_in
+from minutebook.store.disk.room import write_obstacle_in
 from minutebook.store.sql.database import Database
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect, key_of
@@ -39,9 +39,8 @@ _CACHE_KIB = 16_384
 _MAPPED_BYTES = 1 << 30
 _LOG_LIMIT_BYTES = 64 << 20
 _COPIED_IN_MEMORY = 256 << 20
-"""Bytes of a file up to which its rewriting copies it in memory."""
-
-# In pages of the write-ahead log: when to carry it over into the database, and from when on
+"""The most bytes of a file that is copied in memory when it is rewritten."""
+# Pages of the write-ahead log: from how many on it is checkpointed, and from how many on
 # writers have to wait for that, lest it grow without end.
 _LONG, _TOO_LONG = 1_000, 16_000
 _RESTART_MILLISECONDS = 100
@@ -58,14 +57,14 @@ class SqliteMoment:
     def copy_to(self, path: Path) -> None:
         """Copy the whole database to a new file, under the same key. Raises StoreError if it cannot be written."""
         with translate_errors(path), closing(connect(path, self._key)) as copy:
-            # A caller who needs the copy on the disk syncs it once it is whole.
+            # A caller that needs the copy on the disk flushes it afterwards.
             copy.pragma("synchronous", "off")
             with copy.backup("main", self._connection, "main") as backup:
                 backup.step()
 
 
 class Connections(Database):
-    """Opens a file and hands out connections to it, each to one thread at a time."""
+    """A `Database` in a SQLite file."""
 
     recovery = "restore a backup"
 
@@ -113,14 +112,14 @@ class Connections(Database):
         self._closed = False
 
     def _opened_writer(self, *, or_reads: bool) -> SqliteConnection:
-        """Open the connection that writes, or one to read where the file cannot be written."""
+        """Return a new connection that writes; with `or_reads` one that only reads, if the file cannot be written."""
         self._unwritable = None
         try:
             with translate_errors(self._path):
                 _make_private(self._path)
                 return self._open_writer()
         except StoreError as error:
-            cause = no_room_in(self._path.parent) if or_reads else None
+            cause = write_obstacle_in(self._path.parent) if or_reads else None
             if cause is None or isinstance(error, StoreDamaged):
                 raise
             self._unwritable = StoreError("{path}: {cause}", path=self._path, cause=cause)
@@ -133,7 +132,7 @@ class Connections(Database):
         return self._owner == threading.get_ident()
 
     def reading(self) -> AbstractContextManager[SqliteConnection]:
-        """Yield a connection to read with: inside a transaction, the one that writes."""
+        """Yield a connection for reading; inside a transaction, the one that writes, so that its writes are seen."""
         return self._within() if self.is_writing else self._reader()
 
     @contextmanager
@@ -144,34 +143,31 @@ class Connections(Database):
     @contextmanager
     def committed(self) -> Iterator[SqliteConnection]:
         """Yield a connection that sees only committed data, all of one moment, even inside a transaction."""
-        with self._reader().apart() as connection:
+        with self._reader().outside_moment() as connection:
             yield connection
 
-    settled = committed
+    reading_committed_snapshot = committed
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteConnection]:
-        """Yield a connection on which every read sees the same state, as the thread sees it."""
+        """Yield a connection on which all reads see the same state, inside a transaction with its writes."""
         is_one = self.is_writing or self._reader().connection.known is not None
-        with self.reading() if is_one else self.settled() as connection:
+        with self.reading() if is_one else self.reading_committed_snapshot() as connection:
             yield connection
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Have all reads of this thread see the data of one moment, which costs less, until it writes."""
+        """Let all reads of this thread inside the block see the data of one moment, until it writes; they are cheaper so."""
         if not self.is_writing:
-            self._reader().hold()
+            self._reader().hold_moment()
         try:
             yield
         finally:
-            self._reader().let_go()
+            self._reader().release_moment()
 
     @contextmanager
     def dedicated(self) -> Iterator[SqliteConnection]:
-        """Yield a connection of its own, for a read that goes on while the thread does more.
-
-        Raises StoreClosed if the store was closed.
-        """
+        """Yield a separate connection; the thread may use others meanwhile. Raises StoreClosed if the store was closed."""
         if self._closed:
             raise StoreClosed("{path}: the store was closed", path=self._path)
         with translate_errors(self._path), closing(self._new_connection()) as connection:
@@ -179,21 +175,21 @@ class Connections(Database):
 
     @contextmanager
     def stream(self) -> Iterator[SqliteConnection]:
-        """Yield a connection of its own on which every read sees the present state."""
+        """Yield a separate connection on which all reads see the state of now."""
         with self.dedicated() as connection:
             connection.raw.execute("BEGIN")
-            # The state is settled by the first read.
+            # SQLite takes the snapshot at the first read.
             connection.raw.pragma("user_version")
             yield connection
 
     @contextmanager
-    def writing_beside(self, wait: float | None = None) -> Iterator[SqliteConnection]:
+    def writing_outside_feed(self, wait: float | None = None) -> Iterator[SqliteConnection]:
         """Yield the writing connection for one write, inside a transaction.
 
-        Others may make it wait for `wait` seconds, as long as any write does by default.
+        Waits for other writers for `wait` seconds, by default as long as any write does.
 
-        A write that fails halfway spoils the transaction it is part of. Savepoints would be
-        finer, but each makes FTS5 write out what it has gathered.
+        A write that fails halfway undoes the whole transaction. A savepoint would undo less, but
+        makes FTS5 write out what it has gathered, each time.
         """
         if not self.is_writing:
             with self._whole_transaction(wait=wait) as connection:
@@ -210,19 +206,19 @@ class Connections(Database):
             self._failed = error
             raise
 
-    # A file has one writer: organizations are registered as anything is written.
-    registering = writing_beside
+    # A file has one writer at a time, whatever it writes.
+    writing_shared = writing_outside_feed
 
     @contextmanager
     def writing(
         self, organization: str, wait: float | None = None
     ) -> Iterator[tuple[SqliteConnection, int]]:
-        """Yield the writing connection for one write, and the number of the organization to be written to."""
-        with self.writing_beside(wait) as connection:
-            yield connection, self.registered(organization)
+        """Yield the writing connection for one write, and the number of the organization."""
+        with self.writing_outside_feed(wait) as connection:
+            yield connection, self.number_for_writing(organization)
 
-    def registered(self, organization: str) -> int:
-        """Return the number of an organization, which is given one if it has none."""
+    def number_for_writing(self, organization: str) -> int:
+        """Return the number of an organization, giving it one if it has none."""
         number = self._numbers.get(organization) or self._new_numbers.get(organization)
         if number is None and (number := self.number_of(organization)) is None:
             self._usable_writer().run(
@@ -236,7 +232,7 @@ class Connections(Database):
         return ChainMap(self._new_numbers, self._numbers) if self.is_writing else self._numbers
 
     def _learn_numbers(self, numbers: Mapping[str, int]) -> None:
-        # What is read in a transaction may yet be undone.
+        # Numbers that are read in a transaction may still be undone.
         (self._new_numbers if self.is_writing else self._numbers).update(numbers)
 
     def size(self) -> int:
@@ -251,17 +247,14 @@ class Connections(Database):
             yield SqliteMoment(connection.raw, self.key)
 
     def check_writes(self) -> None:
-        """Raise StoreError unless the file commits a write at this moment, StoreBusy where others write just now."""
-        with self.writing_beside(wait=1.0) as connection:
-            # The same number again, which is a page of the log all the same.
+        """Raise StoreError if the file cannot commit a write at this moment, StoreBusy if others are writing."""
+        with self.writing_outside_feed(wait=1.0) as connection:
+            # Writing the same number changes nothing, but writes a page of the log.
             connection.raw.pragma("user_version", connection.raw.pragma("user_version"))
         _check_grows(self._path)
 
     def file_faults(self) -> list[tuple[str, str]]:
-        """Return the faults of the file's place and of its log, with the remedies.
-
-        The place is wrong where several machines can have the file at once.
-        """
+        """Return the faults of the file's log, and of its folder if that is on a network: a sentence and the remedy of each."""
         found = [
             (
                 f"The write-ahead log of {self._path} was damaged: writes behind the damage were acknowledged "
@@ -285,10 +278,10 @@ class Connections(Database):
         ]
 
     def checkpoint(self) -> None:
-        """Carry the write-ahead log over into the database, if it is long."""
+        """Copy the write-ahead log into the database, if it is long."""
         if self._log_pages < _LONG:
             return
-        # Busy: another process is at it, or a reader needs the log a while longer.
+        # BusyError: another process does it now, or a reader still needs the log.
         with self._reader() as connection, suppress(apsw.BusyError):
             if self._log_pages < _TOO_LONG:
                 connection.raw.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -301,26 +294,26 @@ class Connections(Database):
                 connection.raw.set_busy_timeout(_BUSY_MILLISECONDS)
 
     def rewrite(self) -> None:
-        """Write the file anew without removed records, and empty the log.
+        """Rewrite the file without removed records, and empty the log.
 
-        Raises StoreBusy if somebody reads an old state for longer than a write may wait.
+        Raises StoreBusy if a process reads an old state for longer than a write may wait.
         """
         with self.dedicated() as connection, self._turn_to_write(), translate_errors(self._path):
             if self._path.stat().st_size > _COPIED_IN_MEMORY:
                 connection.raw.pragma("temp_store", "file")
             connection.raw.set_busy_timeout(int(self._wait * 1000))
             connection.raw.execute("VACUUM")
-            # Until the log is carried over and cut, the old pages stand in the file.
+            # The old pages stay in the file until the log is copied into it and cut.
             self._cut_log(connection.raw)
 
     def _cut_log(self, connection: apsw.Connection) -> None:
-        """Carry the whole log over and cut it; raises StoreBusy as `rewrite` does."""
+        """Copy the whole log into the database and cut it; raises StoreBusy as `rewrite` does."""
         end = time.monotonic() + self._wait
         while True:
             try:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError as error:
-                # SQLite waits for readers, but not for another that carries over just now.
+                # SQLite waits for readers, but not for another checkpoint.
                 if time.monotonic() >= end:
                     raise StoreBusy(
                         "{path}: somebody reads an old state of it; end the backup, export or client that does, then try again",
@@ -331,7 +324,7 @@ class Connections(Database):
                 return
 
     def close(self) -> None:
-        """Close every connection, waiting for those in use; a write that waits for its turn is given up."""
+        """Close every connection, waiting for those in use; a write that still waits for its turn fails with StoreClosed."""
         with self._guard:
             if self._closed:
                 return
@@ -343,7 +336,7 @@ class Connections(Database):
             self._file_lock.close()
 
     def _new_connection(self) -> apsw.Connection:
-        """Open one more connection, the caller's own to close."""
+        """Open one more connection, which the caller closes."""
         if self._unwritable is None:
             connection = connect(self._path, self.key, statements=_STATEMENTS)
         else:
@@ -352,7 +345,7 @@ class Connections(Database):
         try:
             self._set_up(connection)
         except BaseException:
-            # Who keeps the error would keep the file open, and a restore would find it in use.
+            # A kept error would keep the file open, and a restore would find it in use.
             connection.close()
             raise
         return connection
@@ -360,13 +353,13 @@ class Connections(Database):
     def _set_up(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.pragma("synchronous", self._synchronous)
-        # On macOS alone another flush than fsync reaches the disk itself; elsewhere this changes nothing.
+        # On macOS fsync does not reach the disk itself; elsewhere this changes nothing.
         connection.pragma("fullfsync", self._synchronous == "full")
         connection.pragma("checkpoint_fullfsync", self._synchronous == "full")
         connection.pragma("cache_size", -_CACHE_KIB)
         connection.pragma("temp_store", "memory")
         connection.pragma("journal_size_limit", _LOG_LIMIT_BYTES)
-        # A commit must not pay for a checkpoint: `Housekeeper` makes them.
+        # A commit should not wait for a checkpoint: `Housekeeper` makes them.
         connection.wal_autocheckpoint(0)
 
     def _open_writer(self) -> SqliteConnection:
@@ -389,10 +382,10 @@ class Connections(Database):
         return SqliteConnection(connection)
 
     def _keep_unread(self, connection: apsw.Connection) -> None:
-        """Put the log aside if it is damaged, before anything is written over it."""
+        """Put a copy of the log aside if it is damaged, before anything is written over it."""
         connection.pragma("user_version")
         try:
-            # Where nothing can be written, nothing is written over it.
+            # If nothing can be written, nothing is written over it.
             if self._unwritable or not log_damage.unread_transactions(connection, self._path):
                 return
         except OSError as error:
@@ -418,7 +411,7 @@ class Connections(Database):
         return (
             schema.is_current(connection, self._path)
             and text_analysis.is_current(SqliteConnection(connection))
-            # A restore that was killed leaves a database without the log, where readers and writers wait for one another.
+            # A restore that was killed leaves a database without WAL mode, in which readers and writers block each other.
             and (self._unwritable is not None or connection.pragma("journal_mode") == "wal")
         )
 
@@ -442,7 +435,7 @@ class Connections(Database):
                 if self._closed:
                     raise StoreClosed("{path}: the store was closed", path=self._path)
                 connection = self._new_connection()
-                # Only here: what reads or writes everything would fill memory with mapped pages.
+                # Only here: a connection that reads or writes everything would fill memory with mapped pages.
                 connection.pragma("mmap_size", _MAPPED_BYTES)
                 reader = self._local.reader = ReadingConnection(connection, self._path)
                 self._readers.add(reader)
@@ -452,7 +445,7 @@ class Connections(Database):
     def _turn_to_write(self, wait: float | None = None) -> Iterator[None]:
         """Wait for this process's other threads, then for the other processes."""
         if (reader := getattr(self._local, "reader", None)) is not None:
-            reader.let_go()
+            reader.release_moment()
         wait = self._wait if wait is None else wait
         deadline = time.monotonic() + wait
         if not self._turn.acquire(timeout=wait):
@@ -518,8 +511,8 @@ class Connections(Database):
         except BaseException:
             # A full disk makes SQLite undo the whole transaction by itself.
             if raw.in_transaction:
-                # A text index made since then would keep what it gathered, and fail to commit it: at
-                # a savepoint it writes that out, and what was written out is undone.
+                # A text index that was created since then would keep what it has gathered, and fail to commit it.
+                # At a new savepoint it writes that out, and then it is undone with the rest.
                 with suppress(apsw.Error):
                     raw.execute("SAVEPOINT gathered")
             if raw.in_transaction:
@@ -549,24 +542,24 @@ class Connections(Database):
 
 
 def _make_private(path: Path) -> None:
-    """Make a file that is not there yet, for its owner's eyes only; log and index follow suit."""
+    """Create a missing file, readable by its owner alone; SQLite gives its log and index the same permissions."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except PermissionError:
-        # A file that is there may still be read.
+        # An existing file may still be readable.
         return
     except OSError as error:
         raise StoreError(os_error_reason(path, error)) from error
 
 
 def _address_to_read(path: Path) -> str:
-    """Return the address of a file that cannot be written; without a log beside it nothing but itself is looked at."""
+    """Return the address for reading a file that cannot be written; without a log beside it, as an immutable file."""
     log = missing_database.log_of(path)
     has_log = log.exists() and log.stat().st_size
     return f"file:{quote(str(path))}?mode=ro{'' if has_log else '&immutable=1'}"
 
 
 def _check_grows(path: Path) -> None:
-    """Raise StoreError unless a file beside a database can grow: a log that was carried over takes pages without growing."""
-    if (cause := no_room_in(path.parent)) is not None:
+    """Raise StoreError unless a new file can be written beside a database: a used log takes pages without growing."""
+    if (cause := write_obstacle_in(path.parent)) is not None:
         raise StoreError("{path}: {cause}", path=path, cause=cause)

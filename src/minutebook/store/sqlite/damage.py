@@ -11,14 +11,14 @@ from minutebook.store.disk.encryption import Key
 from minutebook.store.sql.tables import ALL_TABLES, Table
 from minutebook.store.sqlite.encryption import connect
 
-MOST_LINES = 10
-"""How many of SQLite's own findings are told."""
+MOST_FINDINGS = 10
+"""The most findings of SQLite that are reported."""
 
 
 def losses(path: Path, key: Key | None) -> Iterator[str]:
     """Yield the faults of a database file and how much of it can be read, a sentence each.
 
-    Changes nothing. Of a file that is missing or empty there is nothing to say.
+    Changes nothing. Yields nothing for a file that is missing or empty.
     """
     if not path.exists() or not path.stat().st_size:
         return
@@ -32,23 +32,23 @@ def losses(path: Path, key: Key | None) -> Iterator[str]:
         if not readable:
             yield f"no record can be read: {reason}"
             return
-        yield from _pages(connection)
+        yield from islice(page_faults(connection), MOST_FINDINGS)
         for table in ALL_TABLES:
             yield from _rows(connection, table)
 
 
-def _pages(connection: apsw.Connection) -> Iterator[str]:
-    """Yield SQLite's findings on the file's pages."""
+def page_faults(connection: apsw.Connection) -> Iterator[str]:
+    """Yield the faults that SQLite's own check of pages, indices and text indices finds, a sentence each."""
     try:
-        lines = (str(line) for (line,) in connection.execute("PRAGMA integrity_check"))
-        for line in islice((line for line in lines if line != "ok"), MOST_LINES):
-            yield f"the database is damaged: {' '.join(line.split())}"
+        for (line,) in connection.execute("PRAGMA integrity_check"):
+            if line != "ok":
+                yield f"the database is damaged: {' '.join(line.split())}"
     except apsw.CorruptError as error:
         yield f"the database is damaged: {error}"
 
 
 def _rows(connection: apsw.Connection, table: Table) -> Iterator[str]:
-    """Tell how many rows of a table can be read, if not all can: from both ends to the damage."""
+    """Yield how many rows of a table can be read, from both ends to the damage; nothing if all can."""
     counts = []
     for direction in ("", " DESC"):
         key = "row" + direction if table.has_text else f"organization{direction}, id{direction}"
@@ -57,8 +57,8 @@ def _rows(connection: apsw.Connection, table: Table) -> Iterator[str]:
         if error is None:
             return
     known = _known(connection, table)
-    of = "" if known is None else f" of {known:,}"
-    yield f"{table.name}: {min(sum(counts), known or sum(counts)):,}{of} can still be read"
+    total = "" if known is None else f" of {known:,}"
+    yield f"{table.name}: {min(sum(counts), known or sum(counts)):,}{total} can still be read"
 
 
 def _count(connection: apsw.Connection, table: Table, key: str) -> tuple[int, apsw.Error | None]:
@@ -74,7 +74,7 @@ def _count(connection: apsw.Connection, table: Table, key: str) -> tuple[int, ap
 
 
 def _known(connection: apsw.Connection, table: Table) -> int | None:
-    """Count a table's rows by an index, which may be whole where the table is not."""
+    """Return the number of a table's rows by an index, which may be sound if the table is not; None if it is damaged too."""
     try:
         known: int = connection.execute(
             f"SELECT count(*) FROM {table.name} INDEXED BY {table.name}_by_sequence"  # noqa: S608

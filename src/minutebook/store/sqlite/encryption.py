@@ -1,7 +1,7 @@
-"""A database of which every page is encrypted, its log too, by SQLite3 Multiple Ciphers.
+"""Databases that SQLite3 Multiple Ciphers encrypts, every page and the log.
 
-The cipher is ChaCha20-Poly1305: each page has its own nonce and tag. The file begins with 16 bytes that are
-plain, where the cipher keeps its salt; a key of 32 random bytes needs none, so they name the key instead.
+The cipher is ChaCha20-Poly1305: each page has its own nonce and tag. The first 16 bytes of the file are
+plain, for the cipher's salt; a key of 32 random bytes needs no salt, so they hold the id of the key instead.
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ import apsw
 
 from minutebook.record.errors import StoreBusy, StoreError
 from minutebook.record.reason import Reason
-from minutebook.store.disk.encryption import Key, Keys, no_place
+from minutebook.store.disk.encryption import Key, Keys, key_place_missing
 from minutebook.store.sqlite.errors import damaged, translate_errors
 
 _CIPHER = "chacha20"
 _MARK = b"minutebk"
 HEAD_BYTES = 16
-"""The bytes at the beginning of a database that tell its key."""
+"""The bytes at the beginning of a database with the id of its key."""
 _READ_AND_MAKE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 IN_USE = Reason("it is in use; first end the clients and servers that have it open")
 
@@ -35,7 +35,7 @@ def key_id_of(path: Path) -> str | None:
         with path.open("rb") as file:
             return key_id_in(file.read(HEAD_BYTES))
     except OSError:
-        # Whoever opens it says why it cannot be read.
+        # The error comes when the database is opened.
         return None
 
 
@@ -47,12 +47,12 @@ def key_id_in(content: bytes) -> str | None:
 
 
 def key_of(path: Path, keys: Keys | None) -> Key | None:
-    """Return the key of a database, None if it is plain. Raises EncryptionKeyMissing."""
+    """Return the key of a database, None if it is plain. Raises EncryptionKeyMissing if `keys` do not have it."""
     id = key_id_of(path)
     if id is None:
         return None
     if keys is None:
-        raise no_place(str(path), id)
+        raise key_place_missing(str(path), id)
     return keys.find(id, str(path))
 
 
@@ -77,10 +77,10 @@ def connect(
 
 @contextmanager
 def copied_with_key(path: Path, key: Key | None, copy: Path, new: Key | None) -> Iterator[None]:
-    """Write a database to a new file under another key, or under none; keep all others from it meanwhile.
+    """Write a database to a new file under another key, or plain if `new` is None; lock the database inside the block.
 
-    The copy is checked and on the disk; nothing plain is written on the way to an encrypted one. The
-    database stays as it was, its log carried over. Raises StoreBusy if another has it open, StoreError.
+    The copy is checked and flushed to the disk; no plain data is written for an encrypted one. The
+    database stays as it was, with its log copied into it. Raises StoreBusy if another process has it open, else StoreError.
     """
     _check_can_encrypt()
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
@@ -95,13 +95,13 @@ def copied_with_key(path: Path, key: Key | None, copy: Path, new: Key | None) ->
 
 
 def _take_alone(connection: apsw.Connection, path: Path) -> None:
-    """Lock a database for as long as the connection is open, its log carried over and empty."""
+    """Lock a database for as long as the connection is open, and copy its log into it."""
     try:
         connection.pragma("locking_mode", "exclusive")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")
         if connection.pragma("journal_mode") == "wal":
-            # One that a killed process left would be taken for the log of the file that takes this one's place.
+            # A log left by a killed process would be taken for that of the file that replaces this one.
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy("{path}: {cause}", path=path, cause=IN_USE) from error
@@ -121,12 +121,12 @@ def _check_can_encrypt() -> None:
 
 
 def _text_of(key: Key) -> str:
-    """Return the key, and the first bytes of the file, as SQLite takes them."""
+    """Return the key, and the first bytes of the file, in the form that the cipher takes."""
     return f"raw:{key.secret.hex()}{_MARK.hex()}{key.id}"
 
 
 def _counts(connection: apsw.Connection) -> list[tuple[str, int]]:
-    """Count the rows of each table; those of the text indices are tables of their own."""
+    """Return the name and number of rows of each table, with the shadow tables of text indices."""
     names = [
         str(name)
         for (name,) in connection.execute(

@@ -1,4 +1,4 @@
-"""Say in plain words why SQLite could not do its work."""
+"""SQLite's errors as StoreErrors, in plain words."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import apsw
 
 from minutebook.record.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.record.reason import Reason
-from minutebook.store.disk.room import NO_ROOM, why_nothing_grows
+from minutebook.store.disk.room import OBSTACLES, write_error_in
 from minutebook.store.sql.database import Translation
 
 RESCUE = Reason(
@@ -39,12 +39,12 @@ _FULL = frozenset({apsw.SQLITE_IOERR_WRITE})
 
 
 class translate_errors(Translation[Path]):  # noqa: N801 - reads as a word: `with translate_errors(path):`
-    """Turn errors of the driver into StoreErrors that name the file."""
+    """Turns errors of the driver inside a `with` block into StoreErrors that name the file."""
 
     shows_cause = True
 
     def fault(self, error: BaseException | None) -> StoreError | None:
-        """Return the StoreError that an error of the driver amounts to; None for any other."""
+        """Return the StoreError for an error of the driver; None for any other error."""
         return fault_of(error, self._place) if isinstance(error, apsw.Error) else None
 
     def damage(self, what: Reason) -> StoreDamaged:
@@ -59,7 +59,7 @@ def damaged(reason: str, **values: object) -> StoreDamaged:
 
 
 def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
-    """Return the StoreError that an engine's error amounts to; None for a mistake in our code."""
+    """Return the StoreError for an error of SQLite; None if it is a mistake in our code."""
     if isinstance(error, apsw.ConnectionClosedError):
         return StoreClosed("{path}: the store was closed", path=path)
     if isinstance(error, apsw.BusyError | apsw.LockedError):
@@ -77,10 +77,10 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
         )
     if (
         isinstance(error, apsw.CantOpenError | apsw.IOError)
-        and (number := why_nothing_grows(path.parent)) in NO_ROOM
+        and (number := write_error_in(path.parent)) in OBSTACLES
     ):
         return StoreError(
-            "{path}: {cause}; make room, then try again", path=path, cause=NO_ROOM[number]
+            "{path}: {cause}; make room, then try again", path=path, cause=OBSTACLES[number]
         )
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return damaged("{path}: {cause} ({error})", path=path, cause=reason, error=error)
@@ -88,7 +88,7 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
 
 
 def _why_none_opens() -> int:
-    """Return the number of the error with which no file at all can be opened, or 0: the engine keeps its own."""
+    """Return the number of the error if no file at all can be opened, else 0; SQLite does not tell it."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A database that nobody else has open meanwhile, so that its file can be put away."""
+"""Exclusive access to a database, so that its file can be replaced."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,17 +14,14 @@ from minutebook.store.sqlite.errors import translate_errors
 
 @contextmanager
 def exclusive_access(path: Path, key: Key | None) -> Iterator[None]:
-    """Keep all others from a database, its write-ahead log carried over into the one file.
+    """Lock a database inside the block, with its write-ahead log copied into the one file.
 
-    If the work inside fails, the database stays as it was. Raises StoreBusy if another process or
+    If the block fails, the database stays as it was. Raises StoreBusy if another process or
     thread has it open.
     """
-    with (
-        translate_errors(path),
-        closing(connect(path, key, apsw.SQLITE_OPEN_READWRITE)) as mine,
-    ):
+    with translate_errors(path), closing(connect(path, key, apsw.SQLITE_OPEN_READWRITE)) as mine:
         try:
-            # Leaving the write-ahead log succeeds only for the last who has the file open.
+            # Leaving WAL mode succeeds only if no other connection has the file open.
             mine.pragma("journal_mode", "delete")
             mine.execute("BEGIN EXCLUSIVE")
         except (apsw.BusyError, apsw.LockedError) as error:

@@ -1,4 +1,4 @@
-"""The indices beside a file: small organizations' words are in its own full-text tables alone."""
+"""The indices beside a SQLite file. Words of small organizations are only in its own full-text tables."""
 
 import threading
 from collections.abc import Callable
@@ -18,13 +18,14 @@ from minutebook.store.sql.tables import table_of
 from minutebook.store.sqlite.statements import SqliteConnection
 
 KEPT = 1000
-"""Counts that are remembered, at most."""
+"""The most counts that are cached."""
 
 
 class Counts:
-    """Counts selected records: 70 ms for a million by SQL, a millisecond by the columns of an index, microseconds until the next change.
+    """Counts selected records, and caches the counts until the next change.
 
-    `columns` gives the columns, None where SQL has to count.
+    SQL takes 70 ms for a million, the columns of an index a millisecond, the cache microseconds. `columns` returns the
+    columns for a Filter, None if SQL has to count.
     """
 
     def __init__(self, columns: Callable[[int, type[Record], Filter], Columns | None]) -> None:
@@ -35,9 +36,9 @@ class Counts:
     def count(
         self, connection: SqliteConnection, number: int, of: type[Record], where: Filter
     ) -> int:
-        """Count the selected records.
+        """Return the number of selected records.
 
-        A count inside a transaction is not remembered, since the transaction may be undone; nor is
+        A count inside a transaction is not cached, since the transaction may be undone; nor is
         one at an instant, since hardly any instant is asked for twice.
         """
         if connection.raw.in_transaction and connection.known is None:
@@ -66,7 +67,7 @@ class Counts:
 
 
 class SqliteIndices(Indices):
-    """`Indices` that have words only of so many texts that searching the database itself is slow."""
+    """`Indices` with words only of organizations that have so many texts that searching the database is slow."""
 
     def __init__(
         self, folder: Path, database: Database, spaces: Spaces, want_saving: Callable[[], None]
@@ -83,7 +84,7 @@ class SqliteIndices(Indices):
             return True
         with self._database.reading() as connection:
             changes = connection.sequence(number)
-            # Records need as many changes to become so many: most searches need not count them.
+            # Each new record is a change, so with few changes there are few records and no need to count them.
             if changes < self._small_until.get(key, sizes.MANY_TEXTS):
                 return False
             ((records,),) = connection.rows(

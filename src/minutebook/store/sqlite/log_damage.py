@@ -1,8 +1,8 @@
-"""Writes in the write-ahead log that SQLite does not read, because something before them is damaged.
+"""Transactions in the write-ahead log that SQLite does not read, because a frame before them is damaged.
 
-SQLite reads the log up to the first frame whose checksum is wrong and takes the rest for what a crash left
-behind. After a crash that is true. If a disk damaged an earlier frame, whole transactions follow it, and they
-would be gone without a word. The formats are those of https://www.sqlite.org/walformat.html.
+SQLite reads the log up to the first frame with a wrong checksum and takes the rest for the remains of a crash.
+After a crash that is right. But if a disk damaged an earlier frame, whole transactions follow it, and they
+would be lost without a message. The formats are those of https://www.sqlite.org/walformat.html.
 """
 
 import os
@@ -18,23 +18,23 @@ from minutebook.store.disk.atomic_file import replace_file
 from minutebook.store.sqlite.missing_database import log_of
 
 _HEADER = struct.Struct(">IIII8sII")
-"""Of the log: magic number, version, page size, restarts, salts, checksum."""
+"""The header of the log: magic number, version, page size, restarts, salts, checksum."""
 
 _FRAME = struct.Struct(">II8sII")
-"""Of a frame: page, pages of the database after a commit (0 where it ends none), salts, checksum."""
+"""The header of a frame: page, pages of the database after a commit (0 if it is not the last frame of one), salts, checksum."""
 
 _MAGIC = 0x377F0682 >> 1
-"""The magic number, but for the bit that says in which order bytes are added up."""
+"""The magic number without the bit for the byte order of checksums."""
 
 _OTHERS = 8
-"""Frames of another time in a row, after which the rest of the file is taken for left over."""
+"""After this many frames with other salts in a row, the rest of the file counts as the remains of an earlier log."""
 
 
 def keep_unread(connection: apsw.Connection, path: Path) -> Path | None:
-    """Put a copy of a database's log aside if it holds transactions that SQLite does not read; return where.
+    """Copy a database's log if it holds transactions that SQLite does not read; return the path of the copy, else None.
 
-    `connection` has read the database, and no process writes to it. None if there are none; a copy that is there
-    already is left as it is. Raises OSError if the copy cannot be made.
+    `connection` must have read the database, and no process may write to it. An existing copy of this log
+    stays. Raises OSError if the copy cannot be made.
     """
     if not unread_transactions(connection, path):
         return None
@@ -46,15 +46,15 @@ def keep_unread(connection: apsw.Connection, path: Path) -> Path | None:
 
 
 def kept(path: Path) -> list[Path]:
-    """Return the copies that were put aside, sorted."""
+    """Return the copies of damaged logs beside a database, sorted."""
     return sorted(path.parent.glob(f"{path.name}-damaged-log-*"))
 
 
 def unread_transactions(connection: apsw.Connection, path: Path) -> int:
-    """Count the whole transactions in the log of an open database that SQLite does not read.
+    """Return the number of whole transactions in the log of an open database that SQLite does not read.
 
-    What is damaged at its last frame alone is not counted: a writer that was killed there leaves the same. Those of
-    another process that is writing are counted for a moment. `-shm` is not read, since to close it would end SQLite's locks.
+    Damage in the last frame alone does not count: a killed writer leaves the same. A transaction that another process is
+    writing may be counted. The file `-shm` is not read, since closing it would end SQLite's locks.
     """
     frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     if frames < 0:
@@ -65,14 +65,14 @@ def unread_transactions(connection: apsw.Connection, path: Path) -> int:
             return 0
         if not log.is_sound:
             return max(1, sum(head.ends for _, head in log.heads(0)))
-        # None, too, of a log that was begun anew and to which nobody has written since: its frames are of before.
+        # None, too, if the log was restarted and nothing was written since: its frames are of the log before.
         bad = log.first_bad(frames)
-        return 0 if bad is None else _behind(log, bad)
+        return 0 if bad is None else _transactions_after(log, bad)
     return 0
 
 
 class _Head(NamedTuple):
-    """The header of a frame; `ends` if it ends a transaction."""
+    """The header of a frame: its bytes `start`, whether it ends a transaction, its salts and checksums."""
 
     start: bytes
     ends: bool
@@ -81,7 +81,7 @@ class _Head(NamedTuple):
 
 
 class _Log(NamedTuple):
-    """A log with its header as it stands in the file; `is_sound` if that has the right checksum."""
+    """A log with the fields of its header; `is_sound` tells whether the header has the right checksum."""
 
     file: BinaryIO
     page: int
@@ -92,7 +92,7 @@ class _Log(NamedTuple):
 
     @classmethod
     def from_file(cls, file: BinaryIO) -> "_Log | None":
-        """Read the header; None if there is not a frame behind it."""
+        """Read the header of a log; return None if no frame follows it."""
         start, first = file.read(_HEADER.size), file.read(_FRAME.size)
         if len(first) < _FRAME.size:
             return None
@@ -100,21 +100,21 @@ class _Log(NamedTuple):
         order = ">" if magic & 1 else "<"
         is_sound = magic >> 1 == _MAGIC and _checksum(start[:24], order) == (one, other)
         if not is_sound:
-            # The frames still have the salts that the header had.
+            # Each frame has a copy of the salts.
             page, salts = _possible(page), _FRAME.unpack(first)[2]
         return cls(file, page, salts, (one, other), order, is_sound)
 
     def head(self, number: int) -> _Head:
-        """Return the header of a frame, counted from 0; its page is the file's next."""
+        """Return the header of a frame, counted from 0; the next read of the file returns its page."""
         self.file.seek(_HEADER.size + number * (_FRAME.size + self.page))
         start = self.file.read(_FRAME.size)
         _, ends, salts, one, other = _FRAME.unpack(start)
         return _Head(start, ends != 0, salts, (one, other))
 
     def heads(self, first: int) -> Iterator[tuple[int, _Head]]:
-        """Yield the headers of the whole frames of this log from one on, with their numbers.
+        """Yield the number and header of each whole frame of this log, from the frame `first` on.
 
-        Left out are those of another time; many of them in a row are what was left over, and end it.
+        Frames with other salts, of an earlier log, are left out; `_OTHERS` of them in a row end it.
         """
         others = 0
         for number in range(first, self.frames):
@@ -127,12 +127,12 @@ class _Log(NamedTuple):
 
     @property
     def frames(self) -> int:
-        """The number of whole frames in the file, of whatever time."""
+        """The number of whole frames in the file, with those of an earlier log."""
         size = os.fstat(self.file.fileno()).st_size
         return (size - _HEADER.size) // (_FRAME.size + self.page)
 
     def first_bad(self, counted: int) -> int | None:
-        """Return the first frame that is not sound behind those that count; None if a commit comes first."""
+        """Return the number of the first damaged frame after the `counted` first ones; None if a sound commit comes before it."""
         sums = self.sums if not counted else self.head(counted - 1).sums
         for number in range(counted, self.frames):
             head = self.head(number)
@@ -144,15 +144,15 @@ class _Log(NamedTuple):
         return None
 
 
-def _behind(log: _Log, bad: int) -> int:
-    """Count the transactions that end at a bad frame or behind it, if it is not the last of the log."""
+def _transactions_after(log: _Log, bad: int) -> int:
+    """Return the number of transactions that end at or after the frame `bad`; 0 if that is the last frame of the log."""
     heads = [(number, head.ends) for number, head in log.heads(bad)]
     is_last = all(number <= bad for number, _ in heads)
     return 0 if is_last else sum(ends for _, ends in heads)
 
 
 def _possible(page: int) -> int:
-    """Return a page size that may be damaged if it can be one, else SQLite's own."""
+    """Return the page size from a damaged header if it is a possible one, else SQLite's default."""
     return page if page in {512 << power for power in range(8)} else 4096
 
 

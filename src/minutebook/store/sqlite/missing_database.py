@@ -1,4 +1,4 @@
-"""A database that is missing or empty where a store was kept: it must not open as a new one."""
+"""Detects a lost database: one that is missing or empty where a store was kept must not open as a new one."""
 
 import os
 import shutil
@@ -14,10 +14,10 @@ _MARK = b"A store was made beside this file.\n"
 
 
 def check_not_lost(path: Path, beside: Sequence[Path] = ()) -> None:
-    """Raise StoreLost if the database is missing or empty and something shows that there was one.
+    """Raise StoreLost if the database is missing or empty and there are traces of one.
 
-    What shows it: the mark in the lock file, a log that was not carried over, an index, and whatever
-    of `beside` is there and not empty. SQLite itself would delete the log of an empty database.
+    Traces are the mark in the lock file, a log, an index, and each path in `beside` that exists
+    and is not empty. SQLite itself would delete the log of an empty database.
     """
     size = _size(path)
     if size:
@@ -45,14 +45,14 @@ def check_not_lost(path: Path, beside: Sequence[Path] = ()) -> None:
 def mark(path: Path) -> None:
     """Note in the lock file of a database that it holds a store."""
     lock = lock_of(path)
-    # Where another process has the file's bytes locked, the next that opens the store notes it.
+    # If another process has the file locked, the next one that opens the store marks it.
     with suppress(OSError):
         if not _size(lock):
             lock.write_bytes(_MARK)
 
 
 def put_aside(path: Path, aside: Path) -> None:
-    """Move the remains of a database, and its log, into a folder; remove the files derived of it."""
+    """Move the remains of a database, and its log, into a folder; remove the files derived from it."""
     for left in (path, log_of(path)):
         if left.exists():
             left.rename(aside / left.name)
@@ -63,7 +63,7 @@ def put_aside(path: Path, aside: Path) -> None:
 
 
 def lock_of(path: Path) -> Path:
-    """Return where the lock of a database is."""
+    """Return the path of a database's lock file."""
     return path.with_name(f"{path.name}-lock")
 
 
@@ -73,7 +73,7 @@ def index_of(path: Path) -> Path:
 
 
 def log_of(path: Path) -> Path:
-    """Return where the write-ahead log of a database is."""
+    """Return the path of a database's write-ahead log."""
     return path.with_name(f"{path.name}-wal")
 
 

@@ -1,4 +1,4 @@
-"""The connection that a thread reads with."""
+"""The connection with which a thread reads."""
 
 import threading
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from minutebook.store.sqlite.statements import SqliteConnection
 
 
 class ReadingConnection:
-    """A thread's own connection, lent by `with`; a lock keeps `close` from pulling it away meanwhile.
+    """A thread's own connection, to be used by `with`; a lock makes `close` wait until it is free.
 
-    It is no generator: most of what a short read costs would be that.
+    It is a class because a generator would take most of the time of a short read.
     """
 
     __slots__ = ("__weakref__", "_is_closed", "_lock", "_path", "_translation", "connection")
@@ -46,20 +46,20 @@ class ReadingConnection:
             self._translation.__exit__(kind, error, at)
 
     def close(self) -> None:
-        """Close the connection when nobody reads with it."""
+        """Close the connection once it is not in use."""
         with self._lock:
             self._is_closed = True
             self.connection.raw.close()
 
-    def hold(self) -> None:
-        """Have all reads see the data of one moment, that of the first, until `let_go`."""
+    def hold_moment(self) -> None:
+        """Let all reads see the data of one moment, that of the first read, until `release_moment`."""
         with self._lock, self._translation:
             if not (self._is_closed or self.connection.raw.in_transaction):
                 self.connection.raw.execute("BEGIN")
                 self.connection.known = {}
 
-    def let_go(self) -> bool:
-        """Have each read see the present data again; tell whether all saw those of one moment."""
+    def release_moment(self) -> bool:
+        """Let each read see the present data again; return whether reads were held to one moment before."""
         with self._lock, self._translation:
             was_held = self.connection.known is not None
             self.connection.known = None
@@ -68,10 +68,10 @@ class ReadingConnection:
             return was_held
 
     @contextmanager
-    def apart(self) -> Iterator[SqliteConnection]:
-        """Yield the connection in a reading transaction of its own; reads that are held to one moment go on with a later one."""
-        was_held, raw = self.let_go(), self.connection.raw
+    def outside_moment(self) -> Iterator[SqliteConnection]:
+        """Yield the connection in a separate reading transaction; reads held to one moment are held to a later one afterwards."""
+        was_held, raw = self.release_moment(), self.connection.raw
         with self as connection, nullcontext() if raw.in_transaction else raw:
             yield connection
         if was_held:
-            self.hold()
+            self.hold_moment()

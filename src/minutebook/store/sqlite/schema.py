@@ -1,4 +1,4 @@
-"""The form of the tables: the first in `schema.sql`, and the steps that lead from each to the next."""
+"""The formats of the tables: the first in `schema.sql`, and the scripts from each format to the next."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ FORMAT = len(SCRIPTS)
 
 
 def is_current(connection: apsw.Connection, path: Path) -> bool:
-    """Tell whether the tables have the present form.
+    """Tell whether the tables have the present format.
 
     Raises StoreError if the file belongs to another program, is of a version before the first release or
     is damaged, StoreTooNew if a later version wrote it.
@@ -50,15 +50,17 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
         )
     if found == FORMAT and not _holds_anything(connection):
         raise damaged("{path}: the file is damaged: its tables are gone", path=path)
-    return bool(found == FORMAT) and not side_tables.missing(SqliteConnection(connection), path)
+    return bool(found == FORMAT) and not side_tables.missing_statements(
+        SqliteConnection(connection), path
+    )
 
 
 def migrate(connection: apsw.Connection, path: Path) -> None:
-    """Bring the tables to the present form, inside the caller's transaction. Raises StoreTooNew."""
+    """Bring the tables to the present format, inside the caller's transaction. Raises StoreTooNew if they have a later one."""
     for script in SCRIPTS[connection.pragma("user_version") :]:
         for _ in connection.execute(script):
             pass
-    for statement in side_tables.missing(SqliteConnection(connection), path):
+    for statement in side_tables.missing_statements(SqliteConnection(connection), path):
         connection.execute(statement)
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", FORMAT)

@@ -1,4 +1,4 @@
-"""The shared SQL on SQLite: how texts are kept, and the words and writes that differ."""
+"""The part of the SQL that SQLite writes differently: expressions, writes, and the form of stored texts."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,21 +9,21 @@ import apsw
 from minutebook.record.records import Record, TextRecord
 from minutebook.store.sql import rows
 from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
-from minutebook.store.sql.embeddings import kept_of
+from minutebook.store.sql.embeddings import encoded
 from minutebook.store.sql.tables import Table, Value, table_of, value_text
 from minutebook.store.sqlite import texts
 from minutebook.store.values import Carried, VectorSpace
 
 _MANY = 512
-"""Values that are parameters each; more are one."""
+"""The most values of a list that are parameters each; more are one parameter, a JSON list."""
 
 _FEW_ROWS = 8
-"""Rows of an answer that is remembered, at most."""
+"""The most rows of a cached answer."""
 
 _LISTED = (
     "SELECT CASE type WHEN 'array' THEN unhex(value ->> 0) ELSE value END AS id FROM json_each(?)"
 )
-"""Selects the texts of a `_text_list`: of hundreds, cheaper to SQLite than as many parameters."""
+"""Selects the texts of a `_text_list`: for hundreds of texts this is quicker than as many parameters."""
 
 _DRAW = "UPDATE organizations SET sequence = sequence + 1 WHERE number = ? RETURNING sequence"
 _FORGET = "DELETE FROM deletions WHERE organization = ? AND kind = ? AND id = ?"
@@ -38,7 +38,7 @@ _SAME_OBJECT = (
 
 
 class SqliteConnection(Connection):
-    """A connection to a file; a text with lone surrogates, which is no UTF-8, is kept as bytes."""
+    """A connection to a file; a text with lone surrogates, which UTF-8 cannot hold, is stored as bytes."""
 
     # A column without a type holds a text, or the bytes of one with lone surrogates.
     types: ClassVar[Mapping[str, str]] = {
@@ -55,7 +55,7 @@ class SqliteConnection(Connection):
     states = ("t.states", "LEFT JOIN {0}_states AS t ON t.row = r.row")
     states_of = ("t.space", "t.form")
     states_bytes = ("length(states)", "{0}_states")
-    everyones = (
+    records_by_space = (
         "organizations AS o CROSS JOIN {0} AS r INDEXED BY {0}_by_space ON r.organization = o.number",
         "o.number",
         "o.number DESC, r.space DESC, r.states DESC, r.id DESC",
@@ -81,7 +81,7 @@ class SqliteConnection(Connection):
     __slots__ = ("known", "raw")
 
     def __init__(self, raw: apsw.Connection) -> None:
-        """Take over a connection; `known` are the answers of few rows while all reads are of one moment."""
+        """Wrap a connection; `known` caches short answers while all reads see one moment, else it is None."""
         self.raw = raw
         self.known: dict[tuple[str, tuple[Any, ...]], list[Row]] | None = None
 
@@ -99,34 +99,34 @@ class SqliteConnection(Connection):
         return found
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """Run a statement and yield its rows, holding few of them."""
+        """Run a statement and yield its rows, with few of them in memory."""
         return self.raw.execute(statement, _kept(values))
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each of some rows of values."""
+        """Run a statement once for each of the rows of values."""
         self.raw.executemany(statement, map(_kept, rows))
 
     def among(self, column: str, values: Collection[Any]) -> Condition:
-        """Write that a column has one of some values.
+        """Return the condition that a column has one of some values.
 
-        A list of any length makes few different statements, which stay prepared.
+        The number of parameters is a power of two, the last value being repeated, so that few different
+        statements have to be prepared.
         """
         if len(values) > _MANY:
             return f"{column} IN ({_LISTED})", (_text_list(values),)
-        numbers = list(values)
-        room = 1 << max(0, len(numbers) - 1).bit_length()
-        return f"{column} IN ({', '.join('?' * room)})", numbers + (numbers or [None])[-1:] * (
-            room - len(numbers)
-        )
+        listed = list(values) or [None]
+        size = 1 << (len(listed) - 1).bit_length()
+        listed += listed[-1:] * (size - len(listed))
+        return f"{column} IN ({', '.join('?' * size)})", listed
 
     def has_object(self, name: str, value: Mapping[str, Any]) -> Condition:
-        """Write that a column holds a JSON object, whatever the order of its keys."""
+        """Return the condition that a column holds a JSON object, whatever the order of its keys."""
         text = json.dumps(value, separators=(",", ":"))
         return _SAME_OBJECT.format(name=name), (text, text)
 
     def starts(self, name: str, start: str) -> Condition:
-        """Write that a text begins so, A to Z like a to z."""
-        # As text, so that bytes that are none are counted as characters too.
+        """Return the condition that a text begins with `start`, ASCII case ignored."""
+        # Cast, so that a text that is stored as bytes is counted in characters too.
         text = "CAST({} AS TEXT)".format
         return (
             f"lower(substr({text(f'r.{name}')}, 1, ?)) = lower({text('?')})",
@@ -134,19 +134,19 @@ class SqliteConnection(Connection):
         )
 
     def has_client(self, client: str) -> Condition:
-        """Write that a program wrote a record."""
+        """Return the condition that this program wrote a record first, ASCII case ignored."""
         return "lower(r.origin ->> 'client') = lower(CAST(? AS TEXT))", (client,)
 
     def listed(self, texts: Sequence[str]) -> Condition:
-        """Write a query that gives some texts as rows of one column, `id`."""
+        """Return a query for the texts as rows of one column, `id`."""
         return _LISTED, (_text_list(texts),)
 
     def first_of(self, selects: Sequence[str], order: str, limit: int, offset: int = 0) -> str:
-        """Write a query that merges several selections, each in the order of its index, and stops at the limit."""
+        """Return a query that merges several selections, each in the order of its index, and stops at the limit."""
         return f"{' UNION ALL '.join(selects)} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
 
     def edges_at(self, columns: str, number: int | None, nodes: Sequence[str]) -> Condition:
-        """Write a query with parts that read an index covering a `Tie`: with OR, SQLite would search every row."""
+        """Return a query for edges in two parts, each of which reads an index that covers a `Tie`: OR would read every row."""
         asked = f"SELECT {columns} FROM edges AS r WHERE r.organization = ?"  # noqa: S608
         return (
             f"WITH nodes AS MATERIALIZED ({_LISTED}) {asked} AND r.source IN nodes UNION ALL"
@@ -188,7 +188,7 @@ class SqliteConnection(Connection):
     def put_carried(
         self, number: int, carried: Sequence[Carried], spaces: Mapping[VectorSpace, int]
     ) -> None:
-        """Write records of another store, with these vectors and states and no others."""
+        """Write records of another store with their embeddings."""
         for each in carried:
             rows.check_key(each.record)
             self.put(number, each.record)
@@ -197,10 +197,10 @@ class SqliteConnection(Connection):
                 if kept is None:
                     self._clear_where(of, "organization = ? AND id = ?", (number, id))
                 else:
-                    self.put_embedding(number, of, id, kept_of(kept, spaces))
+                    self.put_embedding(number, of, id, encoded(kept, spaces))
 
     def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
-        """Write vectors and token states in tables of their own, because few records' are read."""
+        """Write vectors and token states into separate tables, because those of few records are read."""
         name = table_of(of).name
         found = self.row(
             f"SELECT row FROM {name} WHERE organization = ? AND id = ?",  # noqa: S608
@@ -209,7 +209,7 @@ class SqliteConnection(Connection):
         if found is None:
             return False
         (row,), (space, vectors, form, states) = found, kept
-        sequence = self.drawn(number)
+        sequence = self.draw_sequences(number)
         self.run(f"INSERT OR REPLACE INTO {name}_vectors VALUES (?, ?)", (row, vectors))  # noqa: S608
         if states is None:
             self.run(f"DELETE FROM {name}_states WHERE row = ?", (row,))  # noqa: S608
@@ -227,12 +227,12 @@ class SqliteConnection(Connection):
     def clear_embedding(
         self, of: type[TextRecord], number: int, id: str, sequence: int, *, vectors: bool
     ) -> None:
-        """Remove the token states of a record, and its vectors, unless it has changed."""
+        """Remove the token states of a record, and with `vectors` its vectors, if it is still at this sequence."""
         chosen = "organization = ? AND id = ? AND sequence = ?", (number, id, sequence)
         self._clear_where(of, *chosen, vectors=vectors)
 
     def remove(self, number: int, of: type[Record], chosen: Condition) -> list[str]:
-        """Delete the chosen records of a class with the rows beside them; return their ids."""
+        """Delete the records of a class that meet a condition, with their derived rows; return their ids."""
         table, (condition, values) = table_of(of), chosen
         removed = self.rows(
             f"DELETE FROM {table.name} AS r WHERE {condition} RETURNING id, "  # noqa: S608
@@ -242,12 +242,12 @@ class SqliteConnection(Connection):
         if issubclass(of, TextRecord):
             for _, row in removed:
                 texts.remove(self, number, of, row)
-                for beside in ("vectors", "states"):
-                    self.raw.execute(f"DELETE FROM {table.name}_{beside} WHERE row = ?", (row,))  # noqa: S608
+                for part in ("vectors", "states"):
+                    self.raw.execute(f"DELETE FROM {table.name}_{part} WHERE row = ?", (row,))  # noqa: S608
         return [value_text(id) for id, _ in removed]
 
     def put_names(self, number: int, entity: str, names: Sequence[tuple[str, str]]) -> None:
-        """List an entity under these names and no others."""
+        """Replace the listed names of an entity."""
         self.run("DELETE FROM names WHERE organization = ? AND entity = ?", (number, entity))
         self.run_many(
             "INSERT INTO names VALUES (?, ?, ?, ?)",
@@ -255,7 +255,7 @@ class SqliteConnection(Connection):
         )
 
     def put_space(self, space: tuple[str, str, int]) -> None:
-        """Write a vector space (name, digest, dimensions) with a number of its own, unless it is there."""
+        """Write a vector space (name, digest, dimensions) with a new number, unless it is there."""
         self.run(
             "INSERT INTO spaces (name, digest, dimensions) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             space,
@@ -269,15 +269,15 @@ class SqliteConnection(Connection):
             self._clear(name, row, vectors=vectors)
 
     def _clear(self, name: str, row: int, *, vectors: bool = True) -> None:
-        """Remove the token states of a row, and its vectors."""
-        for beside in ("vectors", "states") if vectors else ("states",):
-            self.raw.execute(f"DELETE FROM {name}_{beside} WHERE row = ?", (row,))  # noqa: S608
+        """Remove the token states of a row, and with `vectors` its vectors."""
+        for part in ("vectors", "states") if vectors else ("states",):
+            self.raw.execute(f"DELETE FROM {name}_{part} WHERE row = ?", (row,))  # noqa: S608
         space = "space = NULL, " if vectors else ""
         self.raw.execute(f"UPDATE {name} SET {space}states = NULL WHERE row = ?", (row,))  # noqa: S608
 
 
 def text_value(text: str) -> Value:
-    """Return a text as SQLite keeps it: one with lone surrogates, which are no UTF-8, as bytes."""
+    """Return a text as SQLite stores it: as bytes if it has lone surrogates, which UTF-8 cannot hold."""
     if text.isascii():
         return text
     try:
@@ -294,7 +294,7 @@ def _kept(values: Iterable[Any]) -> list[Any]:
 
 
 def _text_list(texts: Collection[Any]) -> str:
-    """Return texts as JSON for `_LISTED`; JSON has no bytes, so bytes stand as [hex]."""
+    """Return texts as a JSON list for `_LISTED`; bytes, which JSON does not have, are written as [hex]."""
     kept = _kept(texts)
     return json.dumps([[each.hex()] if isinstance(each, bytes) else each for each in kept])
 

@@ -1,8 +1,8 @@
-"""Noticing that texts were analysed by another version, and analysing them anew behind the writers' back.
+"""Analyses all texts anew in the background if another version of the analysis made the text indices.
 
-The database keeps the version. When it differs at open, the names of entities are listed anew at once;
-of each text index `reached` then tells the sequence of the last change whose record was taken in anew,
-NULL when all were. Until then such an index holds terms of both versions.
+The database stores the version. If it differs when a store is opened, the names of entities are listed anew at once.
+Then `reached` of each text index is the sequence of the last record that was analysed anew,
+NULL when all were. Until then such an index has terms of both versions.
 """
 
 from collections.abc import Iterator
@@ -16,26 +16,26 @@ from minutebook.store.sqlite import texts
 from minutebook.text.words import ANALYSIS
 
 BATCH = 200
-"""How many texts are analysed in one transaction; others wait for it for about a tenth of a second."""
+"""Texts that are analysed in one transaction; other writers wait about a tenth of a second for it."""
 
 
 def is_current(connection: Connection) -> bool:
-    """Tell whether the present version made the text indices, or is making them."""
+    """Tell whether the text indices are of the present version, or are being made by it."""
     return connection.row("SELECT version FROM text_analysis") == (stamp(),)
 
 
 def stamp() -> int:
-    """Return the version of all that makes a text index: of the analysis, and of SQLite's tokenizer."""
+    """Return the version of the text indices: a checksum of those of the analysis and of SQLite's tokenizer."""
     return crc32(f"{ANALYSIS} {texts.TOKENIZER}".encode()) >> 1
 
 
 def adopt(connection: Connection) -> None:
-    """Analyse all texts anew if another version analysed them; list the names of entities anew."""
+    """Mark all texts to be analysed anew if another version analysed them, and list the names of entities anew."""
     if is_current(connection):
         return
     connection.run("DELETE FROM names")
     for (number,) in connection.rows("SELECT number FROM organizations"):
-        entity_names.keep_all(connection, number)
+        entity_names.list_all_names(connection, number)
     texts.renew_tokenizers(connection)
     connection.run("UPDATE text_indices SET reached = 0")
     connection.run("DELETE FROM text_analysis")
@@ -59,7 +59,7 @@ def advance(connection: Connection) -> None:
 
 
 def remaining(connection: Connection) -> int:
-    """Count the texts that are still to be analysed anew."""
+    """Return the number of texts still to be analysed anew."""
     return sum(
         connection.rows(
             f"SELECT count(*) FROM {table_of(of).name} WHERE organization = ? AND sequence > ?",  # noqa: S608

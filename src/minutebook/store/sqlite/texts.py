@@ -18,18 +18,18 @@ from minutebook.store.values import Candidate, T
 from minutebook.text import words as analysis
 from minutebook.text.words import TextQuery
 
-# Every sign belongs to its term: FTS5 splits at spaces, and at control characters, which no term
-# holds. Nor does it find capitals to fold.
+# All ASCII punctuation counts as part of a term, so FTS5 splits only at spaces, as we join the terms.
+# Terms have neither control characters nor capitals.
 _SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum())
 TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('"', '""')
 
 _SPARE = 28
 
 _LEAST_IDF = 1e-6
-"""FTS5's inverse document frequency of a term that half of the rows hold."""
+"""FTS5's inverse document frequency of a term that half of the rows, or more, hold."""
 
 PAGE = 1000
-"""Texts that are read at once when all are indexed anew, so that memory is bounded."""
+"""Texts that are read at once when all are indexed anew, which bounds memory."""
 
 
 def add(connection: Connection, number: int, of: type[TextRecord], row: int, text: str) -> None:
@@ -46,7 +46,7 @@ def add(connection: Connection, number: int, of: type[TextRecord], row: int, tex
 
 
 def renew_tokenizers(connection: Connection) -> None:
-    """Make those indices anew, empty, that another tokenizer reads; call where all texts are read again."""
+    """Create those indices anew, empty, that have another tokenizer; the caller then adds all texts again."""
     for number, of in _indices(connection):
         name = _name_of(number, of)
         stated = connection.row("SELECT sql FROM sqlite_schema WHERE name = ?", (name,))
@@ -56,7 +56,7 @@ def renew_tokenizers(connection: Connection) -> None:
 
 
 def remove(connection: Connection, number: int, of: type[TextRecord], row: int) -> None:
-    """Take a record out of the index."""
+    """Remove a record from the index."""
     connection.run(f"DELETE FROM {_name_of(number, of)} WHERE rowid = ?", (row,))  # noqa: S608
 
 
@@ -130,7 +130,7 @@ def holding(
 
 
 def purge(connection: Connection) -> None:
-    """Merge each text index into one part: the terms of removed texts stay in the others until then."""
+    """Merge the parts of each text index into one, which removes the terms of removed texts."""
     for number, of in _indices(connection):
         name = _name_of(number, of)
         connection.run(f"INSERT INTO {name}({name}) VALUES ('optimize')")  # noqa: S608
@@ -166,7 +166,7 @@ def texts_after(
 
 
 def gaps(connection: Connection) -> Iterator[str]:
-    """Tell, index by index, whether it holds other records than there are."""
+    """Yield a sentence for each index that holds other records than there are."""
     for number, of in _indices(connection):
         name, table = _name_of(number, of), table_of(of)
         ((records, missing),) = connection.rows(
@@ -199,23 +199,23 @@ def _best_if_few_are_hidden(
     scored: tuple[str, list[str]],
     limit: int,
 ) -> list[Candidate] | None:
-    """Look at a few best only, which is quicker; None if that does not settle it."""
+    """Return the best selected records if they are among the few best of all, which is quicker; None if that is uncertain."""
     few = 2 * limit + _SPARE
     statement, matched = scored
     best = connection.rows(f"{statement} ORDER BY score DESC LIMIT ?", (*matched, few))
     ids = _selected(connection, number, of, where, [row for row, _ in best])
     found = [Candidate(ids[row], score) for row, score in best if row in ids]
-    # If there are more, one of them may be as good as the last that was found.
+    # If there are more matches, one of them may be as good as the last one found.
     if len(best) == few and (len(found) < limit or found[limit - 1].score <= best[-1][1]):
         return None
     return sorted(found, key=lambda c: (-c.score, c.id))[:limit]
 
 
 def _scored(connection: Connection, name: str, query: TextQuery) -> tuple[str, list[str]]:
-    """Write the scores of the rows that match a query as a statement (match, score), and its values; empty if none does.
+    """Return the statement for the matching rows and their scores (match, score), and its values; "" if none matches.
 
-    FTS5's own score of one term is its inverse document frequency, which is 0 where half of the rows hold it, times the
-    term's share in the row. Each is scored by itself, so that `words.idf` can take the place of the frequency.
+    FTS5's score of a term is its inverse document frequency, which is about 0 if half of the rows hold it, times the
+    term's weight in the row. Each term is scored by itself, so that the frequency can be replaced by `words.idf`.
     """
     required = [_quoted(phrase) for phrase in query.phrases]
     times = Counter([*(_quoted([term]) for term in query.terms), *required])

@@ -1,7 +1,7 @@
-"""The care of a file, its text indices and those of the folder beside it."""
+"""The upkeep of a SQLite file, its text indices and the indices in the folder beside it."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from minutebook.store.sql.embeddings import forget_damaged
 from minutebook.store.sql.upkeep import Upkeep, contradictions
 from minutebook.store.sqlite import log_damage, text_analysis, texts
 from minutebook.store.sqlite.connections import Connections
+from minutebook.store.sqlite.damage import page_faults
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import SqliteIndices
 from minutebook.store.sqlite.missing_database import index_of
 
 _PATIENCE = 0.1
-"""Seconds for which work in the background waits for its turn to write."""
+"""Seconds that work in the background waits for its turn to write."""
 
 log = logging.getLogger(__name__)
 
@@ -41,44 +42,44 @@ class SqliteUpkeep(Upkeep):
     def check(self) -> list[str]:
         """Return the faults of the store, a sentence each; nothing if all is sound.
 
-        What is derived is looked at only when what it is derived from is sound. Reads everything:
+        Derived data is checked only if the records are sound. Reads everything:
         some seconds for 100,000 records.
         """
-        # A connection that searched before keeps a picture of the text index, and would take for
-        # damage what another process has merged since.
+        # A connection that searched before caches the structure of the text index, and would take
+        # a merge by another process for damage.
         with self._connections.dedicated() as connection:
-            wrong = list(_pages(connection.raw))
+            wrong = list(page_faults(connection.raw))
         if not wrong:
             with self._connections.snapshot() as connection:
                 wrong = [*contradictions(connection), *texts.gaps(connection)]
         return wrong or list(self.indices.gaps())
 
     def rebuild(self) -> None:
-        """Make SQLite's own indices, the text indices and those of the folder anew from the records.
+        """Make SQLite's own indices, the text indices and those in the folder anew from the records.
 
         Raises StoreDamaged if rows contradict one another.
         """
-        with self._connections.writing_beside() as connection:
+        with self._connections.writing_outside_feed() as connection:
             try:
                 connection.run("REINDEX")
             except apsw.ConstraintError as error:
                 raise damaged(
                     "{path}: two rows have one key ({error})", path=self._path, error=error
                 ) from error
-        with self._connections.writing_beside() as connection:
+        with self._connections.writing_outside_feed() as connection:
             forget_damaged(connection)
             texts.rebuild(connection)
         self.indices.rebuild()
 
     def scrub(self) -> list[str]:
-        """Leave nothing of removed records in text indices, file, log and the indices beside it; return nothing.
+        """Remove every byte of removed records from text indices, file, log and indices beside it; leave no step to a person.
 
-        Copies of a damaged log go too, since they may hold it.
-        Raises StoreBusy if somebody reads an old state for too long, StoreError if a file cannot be written.
+        Copies of a damaged log are removed too, since they may hold such records.
+        Raises StoreBusy if a process reads an old state for too long, StoreError if a file cannot be written.
         """
-        # The indices hear of what was removed by its marks.
+        # First the indices, because they learn of removed records by the notes that `forget_words` removes.
         self.indices.scrub()
-        with self._connections.writing_beside() as connection:
+        with self._connections.writing_outside_feed() as connection:
             texts.purge(connection)
             of_links = not side_tables.are_deletions_kept(connection)
             change_feed.forget_words(connection, of_links=of_links)
@@ -89,7 +90,7 @@ class SqliteUpkeep(Upkeep):
         return []
 
     def to_analyse(self) -> int:
-        """Count the texts with a text index that is being made anew, as another version analysed them."""
+        """Return the number of texts still to be analysed anew, because another version analysed them."""
         with self._connections.reading() as connection:
             return text_analysis.remaining(connection)
 
@@ -99,17 +100,10 @@ class SqliteUpkeep(Upkeep):
         self._connections.checkpoint()
         self.indices.keep_up()
         if self.to_analyse():
-            # Whoever else writes comes first, and a process that ends does not wait for them.
-            with suppress(StoreBusy), self._connections.writing_beside(_PATIENCE) as connection:
+            # Other writers come first, and a process that ends does not wait for this.
+            with (
+                suppress(StoreBusy),
+                self._connections.writing_outside_feed(_PATIENCE) as connection,
+            ):
                 text_analysis.advance(connection)
             self._housekeeper.want()
-
-
-def _pages(connection: apsw.Connection) -> Iterator[str]:
-    """Check every page, index and text index by SQLite's own means."""
-    try:
-        for (finding,) in connection.execute("PRAGMA integrity_check"):
-            if finding != "ok":
-                yield f"the database is damaged: {finding}"
-    except apsw.CorruptError as error:
-        yield f"the database is damaged: {error}"

@@ -1,1 +1,1 @@
-"""Copies of the whole store: made, kept up, and brought back."""
+"""Backups of the whole data directory: making, scheduling and restoring them."""

@@ -1,4 +1,4 @@
-"""Put all of a data directory that is not derived into one file, while others write."""
+"""Backups: one file with all of a data directory that is not derived, made while others write."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ from minutebook.record.errors import StoreError
 from minutebook.record.filters import default_organization
 from minutebook.record.reason import cause_of, os_error_reason
 from minutebook.record.records import Kind
-from minutebook.store.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
+from minutebook.store.disk.atomic_file import new_file, noting_parts, replacing, scratch_folder
 from minutebook.store.disk.encryption import Key, encrypting
 from minutebook.store.protocol import Tended
 
@@ -31,12 +31,12 @@ DATABASE = "minutebook.db"
 """The name of the copy of the store in a backup."""
 
 _LOG = "backups.log"
-"""Where in the data directory each backup is noted: an instant and a path a line."""
+"""The file in the data directory that lists backups: an instant and a path on each line."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackedUp:
-    """A backup that was made: how many files it holds, of how many bytes, and its digest."""
+    """A backup that was made: its path, the number of files in it, its size in bytes, and its digest."""
 
     path: Path
     files: int
@@ -54,19 +54,19 @@ class Backups:
         self._clock = clock
 
     def make(self, caller: Caller, path: Path) -> BackedUp:
-        """Write store, ledgers, settings and secret, all of one moment, to a new file.
+        """Write store, ledgers, settings and the approval secret, all of one moment, to a new file.
 
         The backup of an encrypted store is encrypted with its key, wherever it is written.
         A ledger that a person keeps in a repository of their own is left out. Raises InvalidInput
         if the name is taken, StoreError if the file cannot be written.
         """
-        # The note stays until the file has its name: a kill between leaves it two.
+        # The note of parts stays until the file has its name, so that a kill leaves no unknown part.
         with self._noted(path), new_file(path, str(path)) as file, ExitStack() as stack:
             draft = stack.enter_context(scratch_folder(path)) / DATABASE
             inside = stack.enter_context(encrypting(file, self._store.database.key))
             tar = stack.enter_context(tarfile.open(fileobj=inside, mode="w"))
             digests: dict[str, str] = {}
-            # Who decides commits inside a transaction: so the ledgers do not move meanwhile, and the
+            # Ledgers change only inside a transaction of the store, so they do not change here, and the
             # moment of the store that is copied afterwards is the same.
             with self._store.transaction(*self._store.organizations()):
                 moment = stack.enter_context(self._store.database.moment())
@@ -75,17 +75,17 @@ class Backups:
             moment.copy_to(draft)
             digests[DATABASE] = _add(tar, DATABASE, draft)
             digest = _add_manifest(tar, self._clock().isoformat(), digests)
-            # Before the file has its name: none is there of which the trail knows nothing.
+            # Before the file gets its name, so that there is no backup without an entry in the trail.
             self._trail.log(caller, default_organization(caller), "backup", Kind.HEAD, [digest])
         _note(self._directory, path, self._clock())
         return BackedUp(path, len(digests), path.stat().st_size, digest)
 
     @contextmanager
     def _noted(self, path: Path) -> Iterator[None]:
-        """Note that a backup is being written. Raises StoreError if the note cannot be."""
+        """Note that a backup is being written inside the block. Raises StoreError if that cannot be noted."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(noted_in(self._directory.path, path))
+                stack.enter_context(noting_parts(self._directory.path, path))
             except OSError as error:
                 name = error.filename or path
                 raise StoreError(
@@ -94,7 +94,7 @@ class Backups:
             yield
 
     def known(self) -> list[tuple[Path, datetime]]:
-        """Return the backups that are still there, with when each was written, the latest first."""
+        """Return the existing backups and the instants at which they were written, the latest first."""
         return [
             (path, datetime.fromtimestamp(path.stat().st_mtime, UTC))
             for path in known_backups(self._directory)[:MOST_BACKUPS]
@@ -102,9 +102,9 @@ class Backups:
 
 
 def known_backups(directory: DataDirectory) -> list[Path]:
-    """Return the backups of a data directory that are still there, the latest first.
+    """Return the existing backups of a data directory, the latest first.
 
-    Those that were noted when they were made, and what looks like one in the directory and in the
+    They are those that were noted when they were made, and files with the name of a backup in the directory and in the
     folders of its archives.
     """
     try:
@@ -119,16 +119,16 @@ def known_backups(directory: DataDirectory) -> list[Path]:
 
 
 def pack(path: Path, folder: Path, made_at: datetime, key: Key | None) -> None:
-    """Write a backup of an unpacked one, encrypted if there is a key, in place of the file of that name.
+    """Write the files in a folder as a backup, encrypted if there is a key, replacing the file at its path.
 
-    Raises OSError, StoreError.
+    Raises OSError or StoreError if a file cannot be read or written.
     """
     files = {
         each.relative_to(folder).as_posix(): each
         for each in sorted(folder.rglob("*"))
         if each.is_file()
     }
-    # What the engine makes beside the database is derived.
+    # Files that the engine made beside the database are derived.
     kept = {n: f for n, f in files.items() if n == DATABASE or not n.startswith(DATABASE)}
     with (
         replacing(path) as file,
@@ -140,14 +140,14 @@ def pack(path: Path, folder: Path, made_at: datetime, key: Key | None) -> None:
 
 
 def _note(directory: DataDirectory, path: Path, at: datetime) -> None:
-    """Note where a backup was made, so that it is found when the store can no longer tell."""
-    # The backup is made; that it is not noted must not make it fail.
+    """Note the path of a backup, so that it is found if the store is lost."""
+    # A backup must not fail because it cannot be noted.
     with suppress(OSError), (directory.path / _LOG).open("a", encoding="utf-8") as file:
         file.write(f"{at.isoformat()} {path}\n")
 
 
 def _add(tar: tarfile.TarFile, name: str, source: Path) -> str:
-    """Put a file in under a name; give its digest."""
+    """Add a file to an archive under a name; return its digest."""
     try:
         with source.open("rb") as file:
             size = file.seek(0, io.SEEK_END)
@@ -167,14 +167,14 @@ def _add_manifest(tar: tarfile.TarFile, made_at: str, digests: dict[str, str]) -
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:
-    """Describe a file, without its owner and time."""
+    """Return the header of a file in an archive, without its owner and time."""
     member = tarfile.TarInfo(name)
     member.size, member.mode = size, 0o600
     return member
 
 
 class _DigestReader:
-    """A file that is digested while it is read."""
+    """A file that computes its digest while it is read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Write a backup anew without some records."""
+"""Rewrites a backup without some records."""
 
 import os
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from minutebook.record.records import CLASSES, Decision, Key, Kind, LedgerMark, 
 from minutebook.record.trust.trail import ERASE
 from minutebook.record.writing.decision_drafts import erased
 from minutebook.store.disk.atomic_file import scratch_folder
-from minutebook.store.disk.encryption import Keys, key_id_of, no_place
+from minutebook.store.disk.encryption import Keys, key_id_of, key_place_missing
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
 
 _DRAFT = "erasure"
 
 
-def without(
+def rewrite_without(
     backup: Path,
     caller: Caller,
     records: Sequence[Key],
@@ -37,16 +37,16 @@ def without(
     home: Path,
     keys: Keys | None,
 ) -> None:
-    """Write a backup anew without some records, with an entry for each on the trail in it.
+    """Rewrite a backup without some records and without free pages, with an entry for each in its trail.
 
-    Its free pages go too. An encrypted one stays so, under its own key, and is unpacked in the data directory
-    `home`, where what is plain in it is plain already. Raises InvalidArchive if it is damaged,
-    EncryptionKeyMissing, StoreError or LedgerError if it cannot be written anew; the old one stays.
+    An encrypted backup keeps its key, and is unpacked in the data directory `home`, so that its plain files
+    are not written to another disk. Raises InvalidArchive if it is damaged, EncryptionKeyMissing, StoreError or
+    LedgerError if it cannot be rewritten; then the old one stays.
     """
     try:
         id = key_id_of(backup)
         if id is not None and keys is None:
-            raise no_place(str(backup), id)
+            raise key_place_missing(str(backup), id)
         secret = None if id is None or keys is None else keys.find(id, str(backup))
         with scratch_folder(backup if secret is None else home / _DRAFT) as draft:
             unpack(backup, draft, keys)

@@ -1,4 +1,4 @@
-"""Bring a data directory back from a backup, or begin an empty store in it."""
+"""Restores a data directory from a backup, and checks backups."""
 
 import hashlib
 import json
@@ -35,10 +35,10 @@ _MOST_MANIFEST = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The result of a restore: the backup's digest; the folder with the former files, if any.
+    """The result of a restore: the backup's digest, and in `aside` the folder with the former files, if any.
 
-    `kept` are the tokens that are as they were before the restore: revoked since the backup, or with
-    another secret. `unsure` are those that let in again where that could not be read.
+    `kept` are the tokens that stayed as they were before the restore: revoked since the backup, or with
+    another secret. `unsure` are the valid tokens of the backup if the tokens before could not be read.
     """
 
     digest: str
@@ -48,7 +48,7 @@ class Restored:
 
 
 class Restores:
-    """Restores into a data directory, which others must not use meanwhile.
+    """Restores backups into a data directory, which no other process may use meanwhile.
 
     Raises StoreError if the store is on a server.
     """
@@ -60,17 +60,18 @@ class Restores:
 
     def check_empty(self) -> None:
         """Raise Conflict if the directory holds a store, ledgers or settings."""
-        if held := self._held():
-            names = ", ".join(path.name for path in held)
+        if existing := self._existing():
+            names = ", ".join(path.name for path in existing)
             reason = "it is not empty ({names}); --replace puts aside what is there"
             raise Conflict(str(self._directory.path), reason, names=names)
 
     def run(self, caller: Caller, backup: Path, now: datetime) -> Restored:
-        """Bring back the content of a backup, with an entry of that; the former files move to a folder beside it.
+        """Restore the content of a backup, with an entry in its trail; the former files move to a folder beside it.
 
-        Into an encrypted store it comes with the key of that; else the database stays as the backup has it.
-        All is verified before anything is changed, and the store comes last: if a restore is
-        killed before, the next one ends it. A token that was revoked since the backup stays so.
+        If the present store is encrypted, the restored one gets the same key; else the database stays as the backup has it.
+
+        Everything is verified before anything is changed, and the store is moved last: if a restore is
+        killed before, the next one finishes it. A token that was revoked since the backup stays revoked.
         Raises InvalidInput if the backup cannot be opened, InvalidArchive if it is damaged, StoreBusy
         if the store is open, StoreError if files cannot be written.
         """
@@ -96,7 +97,7 @@ class Restores:
                     )
                     for path in unpacked.kept():
                         path.rename(home / path.name)
-                    # A rename takes the place of the old store at once: there is never none.
+                    # A rename replaces the old store at once, so that there is always one.
                     (draft / DATABASE).replace(database)
             sync_folder(home)
         except OSError as error:
@@ -104,7 +105,7 @@ class Restores:
         return Restored(digest, aside, kept, unsure)
 
     def _tokens(self) -> list[Token] | None:
-        """Return the tokens of the store that is here; None if there is none that can be read."""
+        """Return the tokens of the present store; None if there is no readable one."""
         if not self._directory.database.exists():
             return None
         try:
@@ -116,28 +117,29 @@ class Restores:
             return None
 
     def _encrypt_as_now(self, draft: Path) -> None:
-        """Bring the database of a draft under the key of the present one, if that is encrypted."""
+        """Encrypt the database of a draft with the key of the present one, if that is encrypted."""
         now, then = self._directory.key(), key_of(draft / DATABASE, self._directory.keys)
         if now is not None and now != then:
             with copied_with_key(draft / DATABASE, then, draft / _COPY, now):
                 (draft / _COPY).replace(draft / DATABASE)
 
     def _put_aside(self, now: datetime) -> Path | None:
-        held = self._held()
-        # Derived from the old store; made anew from the next.
+        """Move the existing files to a folder aside and return it; None if there are none."""
+        existing = self._existing()
+        # The index is derived from the old store, and made anew from the restored one.
         shutil.rmtree(self._directory.index, ignore_errors=True)
-        if not held:
+        if not existing:
             return None
         aside = self._directory.folder_aside(now)
         self._directory.shared_memory.unlink(missing_ok=True)
-        for path in held:
+        for path in existing:
             if path == self._directory.database:
-                _name_again(path, aside / path.name)
+                _link_or_copy(path, aside / path.name)
             else:
                 path.rename(aside / path.name)
         return aside
 
-    def _held(self) -> list[Path]:
+    def _existing(self) -> list[Path]:
         database = self._directory.database
         # A damaged database may have left a log that would spoil the next one.
         files = (database, self._directory.log)
@@ -147,7 +149,7 @@ class Restores:
 def _keep_revoked(
     store: SqliteStore, trail: Trail, caller: Caller, before: Sequence[Token]
 ) -> tuple[Token, ...]:
-    """Bring tokens back to before a restore, where that lets in fewer callers, with an entry each; return those."""
+    """Put tokens back as they were before a restore if that lets in fewer callers, with an entry for each; return those."""
     kept = []
     for token in before:
         known = store.get(Token, SYSTEM_ORGANIZATION, token.id)
@@ -169,31 +171,33 @@ def _live(store: SqliteStore, now: datetime) -> tuple[Token, ...]:
     return tuple(each for each in store.find(Token, _ALL_TOKENS) if is_live(each, now))
 
 
-def _name_again(path: Path, other: Path) -> None:
+def _link_or_copy(path: Path, other: Path) -> None:
     try:
         other.hardlink_to(path)
     except PermissionError:
-        # Some file systems know no links.
+        # Some file systems have no hard links.
         shutil.copy2(path, other)
 
 
 def check_restorable(backup: Path, keys: Keys | None = None) -> None:
-    """Restore a backup into a folder beside it, read all of its database, and remove the folder again.
+    """Restore a backup into a folder beside it, check its database, and remove the folder again.
 
-    Raises InvalidArchive if it is damaged or its database is, StoreError if files cannot be written.
+    Raises InvalidArchive if the backup or its database is damaged, StoreError if files cannot be written.
     """
     try:
         with scratch_folder(backup) as draft:
             unpack(backup, draft, keys)
             with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
                 for finding in store.upkeep.check():
-                    raise _wrong(backup, "the store in it is not whole: {finding}", finding=finding)
+                    raise _invalid(
+                        backup, "the store in it is not whole: {finding}", finding=finding
+                    )
     except OSError as error:
         raise StoreError(os_error_reason(error.filename or backup, error)) from error
 
 
 def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:
-    """Unpack a backup into a folder, each file checked against its digest; return the backup's digest.
+    """Unpack a backup into a folder, checking each file against its digest; return the backup's digest.
 
     Raises InvalidArchive if it is no backup, or damaged, InvalidInput if it cannot be opened.
     """
@@ -207,40 +211,42 @@ def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:
         ):
             for member in tar:
                 if manifest is not None:
-                    raise _wrong(backup, "{name} stands after the manifest", name=member.name)
+                    raise _invalid(backup, "{name} stands after the manifest", name=member.name)
                 source = _opened(backup, tar, member)
                 if member.name == MANIFEST:
                     manifest = source.read(_MOST_MANIFEST)
                 elif member.name in found:
-                    raise _wrong(backup, "{name} stands there twice", name=member.name)
+                    raise _invalid(backup, "{name} stands there twice", name=member.name)
                 else:
-                    found[member.name] = _copied(source, draft / member.name)
+                    found[member.name] = _copy(source, draft / member.name)
     except FileNotFoundError as error:
         raise InvalidInput("file", "must exist; there is no {path}", path=backup) from error
     except FileDamaged as error:
-        raise _wrong(backup, "it was changed or cut short") from error
+        raise _invalid(backup, "it was changed or cut short") from error
     except tarfile.TarError as error:
-        raise _wrong(backup, "it is no backup, or not whole: {error}", error=error) from error
+        raise _invalid(backup, "it is no backup, or not whole: {error}", error=error) from error
     if manifest is None:
-        raise _wrong(backup, "it ends before its manifest")
+        raise _invalid(backup, "it ends before its manifest")
     _check_manifest(backup, manifest, found)
     return hashlib.sha256(manifest).hexdigest()
 
 
 def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    """Open a member of a backup. Raises InvalidArchive if it is no plain file inside."""
+    """Open a member of a backup. Raises InvalidArchive unless it is a plain file with a path below the data directory."""
     path = PurePosixPath(member.name)
     parts = member.name.split("/")
     if not member.isreg() or path.is_absolute() or {"", ".", ".."} & set(parts):
-        raise _wrong(backup, "{name!r} is no plain file below the data directory", name=member.name)
+        raise _invalid(
+            backup, "{name!r} is no plain file below the data directory", name=member.name
+        )
     if "\\" in member.name or ":" in member.name or parts[0].startswith("."):
-        raise _wrong(backup, "{name!r} is no name that a backup gives", name=member.name)
+        raise _invalid(backup, "{name!r} is no name that a backup gives", name=member.name)
     file = tar.extractfile(member)
     assert file is not None, "a plain file can be read"
     return file
 
 
-def _copied(source: IO[bytes], path: Path) -> str:
+def _copy(source: IO[bytes], path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest = hashlib.sha256()
     with path.open("xb") as file:
@@ -256,16 +262,16 @@ def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> Non
         stated = json.loads(manifest)
         is_ours, version, digests = stated["format"] == FORMAT, stated["version"], stated["sha256"]
     except (ValueError, RecursionError, KeyError, TypeError) as error:
-        raise _wrong(backup, "its manifest cannot be read") from error
+        raise _invalid(backup, "its manifest cannot be read") from error
     if not is_ours or version != VERSION:
         reason = Reason(
             "another program wrote it, or a later version of Minutebook: then upgrade this one"
         )
-        raise _wrong(backup, reason)
+        raise _invalid(backup, reason)
     for name in sorted(found.keys() | digests.keys() | {DATABASE}):
         if name not in found or found[name] != digests.get(name):
-            raise _wrong(backup, "{name} is not what it was when the backup was made", name=name)
+            raise _invalid(backup, "{name} is not what it was when the backup was made", name=name)
 
 
-def _wrong(backup: Path, reason: str, **values: object) -> InvalidArchive:
+def _invalid(backup: Path, reason: str, **values: object) -> InvalidArchive:
     return InvalidArchive(str(backup), Reason(reason, **values))

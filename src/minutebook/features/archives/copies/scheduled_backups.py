@@ -1,4 +1,4 @@
-"""Make backups by a schedule, check that each can be restored, keep the latest."""
+"""Makes backups by a schedule, checks that each can be restored, and keeps the latest."""
 
 import json
 import logging
@@ -26,19 +26,19 @@ from minutebook.store.named_locks import NamedLocks
 log = logging.getLogger(__name__)
 
 KEPT = 7
-"""Backups of the schedule that are kept."""
+"""The number of scheduled backups that are kept."""
 
 LOCK = "scheduled backup"
-"""The named lock of the process that makes one."""
+"""The named lock of the process that makes a scheduled backup."""
 
 RETRY = timedelta(hours=1)
-"""How long after a failure it is tried again, if not sooner by the schedule."""
+"""The time after a failure until the next try, unless the schedule is more frequent."""
 
 _STEM = "minutebook-"
 _INSTANT = "%Y%m%dT%H%M%SZ"
 _NAME = re.compile(rf"{_STEM}(\d{{8}}T\d{{6}}Z){re.escape(BACKUP)}")
 _NOTED = ".scheduled-backup.json"
-"""Where in the data directory the last backup is noted, or the failure since."""
+"""The file in the data directory with the last backup and a failure since."""
 
 _MADE = frozenset({"made", "size"})
 
@@ -50,7 +50,7 @@ _ON_SERVER = Reason(
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How often a backup is made (None: when somebody asks), into which folder, how many are kept."""
+    """The time between backups (None: only when somebody asks), their folder, and the number to keep."""
 
     every: timedelta | None
     folder: Path
@@ -59,7 +59,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class BackupFailure:
-    """A scheduled backup that could not be made, or not be restored."""
+    """A scheduled backup that could not be made or restored."""
 
     at: datetime
     reason: str
@@ -67,9 +67,9 @@ class BackupFailure:
 
 @dataclass(frozen=True, slots=True)
 class BackupState:
-    """How the backups of a schedule are: the last, when the next is due, and a failure since.
+    """The state of scheduled backups: the last one, when the next is due, and a failure since; each None if there is none.
 
-    Each is None if there is none. `gone` is the last that was made, if it is not there any more, or not whole.
+    `gone` is the path of the last backup if it is missing or has another size than it was written with.
     """
 
     last: Path | None
@@ -82,7 +82,8 @@ class BackupState:
 class ScheduledBackups:
     """Makes the backups of a schedule; `verify` raises if one cannot be restored.
 
-    `schedule` is None where a database on a server makes its own. A backup gets its name once it was verified, and only then are older ones removed.
+    `schedule` is None if the store is on a server, which makes its own. A backup gets its name after it was verified, and
+    only then older ones are removed.
     """
 
     def __init__(
@@ -97,23 +98,23 @@ class ScheduledBackups:
         self._backups = backups
         self._verify = verify
         self._schedule = schedule
-        self._noted = home / _NOTED
+        self._note_file = home / _NOTED
         self._locks = locks
         self._clock = clock
 
     @property
     def is_possible(self) -> bool:
-        """Whether the store is one that this makes backups of."""
+        """Whether backups of this store can be made here: not if it is on a server."""
         return self._schedule is not None
 
     def state(self) -> BackupState:
-        """Tell how the backups of the schedule are."""
+        """Return the state of the scheduled backups."""
         schedule = self._schedule
         if schedule is None:
             return BackupState(None, None, None, None)
         noted = self._read_noted()
-        failure, gone = _failure_in(noted), _gone_of(noted, schedule.folder)
-        made = _made(schedule.folder, gone)
+        failure, gone = _failure_in(noted), _lost_backup(noted, schedule.folder)
+        made = _existing_backups(schedule.folder, gone)
         last_at, last = made[0] if made else (None, None)
         since = None if gone is not None else last_at
         return BackupState(last, last_at, self._next(schedule.every, since, failure), failure, gone)
@@ -132,7 +133,7 @@ class ScheduledBackups:
         if self._schedule is None:
             raise InvalidInput("--rotate", _ON_SERVER)
         with self._locks.hold(LOCK) as held:
-            # Another may have made it while this one came for the lock.
+            # Another process may have made it while this one waited for the lock.
             if held is None or (only_if_due and not self._is_due()):
                 return None
             return self._run(self._schedule, caller)
@@ -155,8 +156,8 @@ class ScheduledBackups:
         unverified = path.with_name(f".{path.name}")
         try:
             make_home(folder)
-            for left in folder.glob(f".{_STEM}*{BACKUP}"):
-                left.unlink()
+            for abandoned in folder.glob(f".{_STEM}*{BACKUP}"):
+                abandoned.unlink()
             made = self._backups.make(caller, unverified)
             try:
                 self._verify(unverified)
@@ -165,8 +166,8 @@ class ScheduledBackups:
                 raise
             unverified.rename(path)
             sync_folder(folder)
-            gone = _gone_of(self._read_noted(), folder)
-            for _, old in _made(folder, gone)[schedule.keep :]:
+            gone = _lost_backup(self._read_noted(), folder)
+            for _, old in _existing_backups(folder, gone)[schedule.keep :]:
                 old.unlink()
         except OSError as error:
             reason = os_error_reason(error.filename or folder, error)
@@ -183,13 +184,13 @@ class ScheduledBackups:
         self._note({**made, "at": at.isoformat(), "reason": reason})
 
     def _note(self, noted: dict[str, object]) -> None:
-        # A full disk may be what failed; the error itself is told nevertheless.
+        # This may fail for the same reason as the backup, such as a full disk; the caller gets that error.
         with suppress(OSError):
-            replace_file(self._noted, json.dumps(noted).encode())
+            replace_file(self._note_file, json.dumps(noted).encode())
 
     def _read_noted(self) -> dict[str, object]:
         try:
-            noted = json.loads(self._noted.read_text(encoding="utf-8"))
+            noted = json.loads(self._note_file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
         return noted if isinstance(noted, dict) else {}
@@ -202,8 +203,8 @@ def _failure_in(noted: dict[str, object]) -> BackupFailure | None:
         return None
 
 
-def _gone_of(noted: dict[str, object], folder: Path) -> Path | None:
-    """Return the backup that was made last in a folder, if it is not there as it was made."""
+def _lost_backup(noted: dict[str, object], folder: Path) -> Path | None:
+    """Return the path of the last backup in a folder if it is missing or has another size than it was written with."""
     path = Path(str(noted.get("made", "")))
     if "made" not in noted or path.parent != folder.absolute():
         return None
@@ -213,11 +214,8 @@ def _gone_of(noted: dict[str, object], folder: Path) -> Path | None:
         return path
 
 
-def _made(folder: Path, gone: Path | None) -> list[tuple[datetime, Path]]:
-    """Return the backups of the schedule in a folder with when each was begun, the latest first.
-
-    `gone` is one that is not whole, and does not count.
-    """
+def _existing_backups(folder: Path, gone: Path | None) -> list[tuple[datetime, Path]]:
+    """Return the instant and path of each scheduled backup in a folder but `gone`, the latest first."""
     found = []
     with suppress(OSError):
         for path in folder.iterdir():
@@ -229,7 +227,7 @@ def _made(folder: Path, gone: Path | None) -> list[tuple[datetime, Path]]:
 
 
 def scheduled_backups(app: App) -> ScheduledBackups:
-    """Return the backups by the schedule that the settings state; a store on a server has its own."""
+    """Return the scheduled backups of an app, by its settings."""
     settings = app.settings.of(ArchiveSettings)
     every = timedelta(hours=settings.backup_every) if settings.backup_every else None
     schedule = Schedule(every, settings.scheduled_backups, KEPT)
@@ -244,7 +242,7 @@ def scheduled_backups(app: App) -> ScheduledBackups:
 
 
 def jobs(app: App) -> Iterable[Job]:
-    """Yield the job of the backups that are made by schedule, if there is a schedule."""
+    """Yield the job that makes scheduled backups, if there is a schedule."""
     backups = app.get(scheduled_backups)
 
     def back_up(caller: Caller) -> None:

@@ -1,1 +1,1 @@
-"""Folders of notes, tables and graphs that others read."""
+"""Exports for other programs: folders of notes, tables, and graphs."""

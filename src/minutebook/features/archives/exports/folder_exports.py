@@ -1,4 +1,4 @@
-"""Take records out into a folder: a Markdown note each, which Obsidian opens, or a CSV file a kind."""
+"""Exports records into a folder: a Markdown note for each, which Obsidian opens, or a CSV file for each kind."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import App
-from minutebook.features.archives.notes.note_folder import TABLE, Agreed, NoteFolder
+from minutebook.features.archives.notes.note_folder import TABLE, AgreedFile, NoteFolder
 from minutebook.features.archives.notes.organization_notes import OrganizationNotes
 from minutebook.memory.access.visibility import VisibleMoment
 from minutebook.record import policy
@@ -29,16 +29,16 @@ IN_TABLES = (
 """The kinds that have a table among CSV files."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How a cell begins that spreadsheets would run."""
+"""The beginnings of cells that spreadsheets would run as formulas."""
 
 _HEARD_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True)
 class FolderExported:
-    """How many records of which kinds a folder holds, and the changes to its files.
+    """The number of records in a folder by kind, and the numbers of files changed and removed.
 
-    `kept` names files that were left as they are, since somebody else wrote or edited them.
+    `kept` are files that were left as they are, because somebody else wrote or edited them.
     """
 
     path: Path
@@ -49,13 +49,13 @@ class FolderExported:
 
 
 class FolderExports:
-    """Writes the records that the caller may see; the same records make the same files, so few are written."""
+    """Exports the records that the caller may see; only files that differ are written."""
 
     def __init__(self, app: App) -> None:
         self._store, self._trail = app.infrastructure.records, app.trail
 
     def notes(self, caller: Caller, folder: Path) -> FolderExported:
-        """Write a note each memory, entity, decision and session, joined by links.
+        """Write a note for each memory, entity, decision and session, joined by links.
 
         Raises Refused if the caller may not export, InvalidInput if the folder does not fit,
         StoreError if a file cannot be written.
@@ -63,7 +63,7 @@ class FolderExports:
         return self._run(caller, folder, "markdown", _write_notes)
 
     def tables(self, caller: Caller, folder: Path) -> FolderExported:
-        """Write a CSV file a kind, a record a row. Raises as `notes` does."""
+        """Write a CSV file for each kind, with a row for each record. Raises as `notes` does."""
         return self._run(caller, folder, "csv", _write_tables)
 
     def _run(
@@ -79,7 +79,7 @@ class FolderExports:
         seen = self._store.seen_by(caller)
         target = NoteFolder(folder, "PATH")
         with seen.moments() as moments:
-            # Before the first file is there: none is of which the trail knows nothing.
+            # Before the first file is written, so that there is no file without an entry in the trail.
             for name in seen.organizations or [home]:
                 self._trail.log(caller, name, "export", Kind.MEMORY, [f"{form}: {folder}"])
             counts = write(moments, target, caller)
@@ -90,7 +90,7 @@ class FolderExports:
 
 
 def _write_notes(moments: list[VisibleMoment], folder: NoteFolder, caller: Caller) -> Counter[Kind]:
-    """Write the notes of all organizations; return how many of each kind."""
+    """Write the notes of all organizations; return their number by kind."""
     counts: Counter[Kind] = Counter()
     for moment in moments:
         for agreed, pieces in OrganizationNotes(
@@ -109,12 +109,12 @@ def _write_tables(
     counts: Counter[Kind] = Counter()
     for number, kind in enumerate(IN_TABLES):
         caller.call.progress(number / len(IN_TABLES), f"{kind}")
-        folder.write(Agreed(TABLE, "", "", f"{kind}.csv"), _rows(moments, kind, counts))
+        folder.write(AgreedFile(TABLE, "", "", f"{kind}.csv"), _rows(moments, kind, counts))
     return counts
 
 
 def _rows(moments: list[VisibleMoment], kind: Kind, counts: Counter[Kind]) -> Iterator[bytes]:
-    """Yield a heading, then a line a record; edges only where the caller may see both ends."""
+    """Yield a heading, then a line for each record; edges only if the caller may see both ends."""
     of = CLASSES[kind]
     names = [each.name for each in fields(of)]
     yield _row(names)

@@ -1,4 +1,4 @@
-"""Export entities, their observations and relations, in the reference memory server's form."""
+"""Exports entities, their observations and relations in the format of the reference memory server."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from minutebook.store.disk.atomic_file import new_file
 EXPORTED = (Kind.ENTITY, Kind.MEMORY, Kind.RELATION)
 
 _Observation = tuple[datetime, str, str]
-"""When a memory was taken in, its organization and its id."""
+"""The instant at which a memory was written, its organization and its id."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """A name in the file: entities of one name, whatever their types, are one there."""
+    """A node of the file, for all entities of one name, whatever their types."""
 
     type: str
     descriptions: list[str] = field(default_factory=list)
@@ -32,7 +32,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class GraphExported:
-    """How many entities, memories and relations a file holds, and how many memories name no entity."""
+    """An exported file, the number of its entities, memories and relations, and of memories that name no entity."""
 
     path: Path
     counts: Counter[Kind]
@@ -40,14 +40,14 @@ class GraphExported:
 
 
 class GraphExports:
-    """Writes entities and relations that the caller may see and that hold now, as lines."""
+    """Exports the entities and relations that the caller may see, with the memories about them that hold now."""
 
     def __init__(self, app: App) -> None:
         self._store, self._trail = app.infrastructure.records, app.trail
         self._clock = app.clock
 
     def run(self, caller: Caller, path: Path) -> GraphExported:
-        """Write a new file. A memory stands at each entity that it names, or at the one of its title.
+        """Write a new file. A memory is an observation of each entity that it names, or of the one with its title.
 
         Raises Refused if the caller may not export, InvalidInput if the path does not fit, StoreError
         if the file cannot be written.
@@ -71,7 +71,7 @@ class GraphExports:
 
 
 class _Graph:
-    """The visible entities, and which memories are about which."""
+    """The visible entities, with the memories about them."""
 
     def __init__(self, moments: list[VisibleMoment]) -> None:
         self._moments = moments
@@ -80,7 +80,7 @@ class _Graph:
         self.counts: Counter[Kind] = Counter()
         self.left_out = 0
         for moment in moments:
-            # In the order in which they were made, as the server appends them.
+            # In the order of their creation, in which that server appends them.
             entities = sorted(moment.each(Entity), key=lambda each: (each.created_at, each.id))
             for entity in entities:
                 self._add(entity)
@@ -88,7 +88,7 @@ class _Graph:
             self._assign(moment)
 
     def lines(self) -> Iterator[bytes]:
-        """Yield a line an entity, then a line a relation, each once."""
+        """Yield a line for each entity, then a line for each relation, without duplicates."""
         for name, node in self._nodes.items():
             observations = list(dict.fromkeys((*node.descriptions, *self._texts(name, node))))
             self.counts[Kind.ENTITY] += 1
@@ -129,7 +129,7 @@ class _Graph:
             node.descriptions.append(entity.description)
 
     def _assign(self, moment: VisibleMoment) -> None:
-        """Note for each memory the entities at which it stands; its text is read when it is written."""
+        """Add each memory to the nodes that it is about, without its text, which is read when the file is written."""
         named: dict[str, list[str]] = defaultdict(list)
         for mention in moment.each(Mention):
             name = self._names.get((moment.organization, mention.target))
@@ -143,15 +143,15 @@ class _Graph:
             self.left_out += not names
 
     def _texts(self, name: str, node: _Node) -> Iterator[str]:
-        """Yield the texts of an entity's observations in the order in which they were taken in."""
-        places = sorted(node.observations)
+        """Yield the texts of a node's memories in the order in which they were written."""
+        observations = sorted(node.observations)
         texts: dict[tuple[str, str], str] = {}
         for moment in self._moments:
-            ids = frozenset(id for _, its, id in places if its == moment.organization)
+            ids = frozenset(id for _, its, id in observations if its == moment.organization)
             if ids:
                 for memory in moment.where(ids=ids).each(Memory):
                     is_titled = memory.title == name
                     text = memory.content if is_titled else memory.text
                     texts[moment.organization, memory.id] = text
-        for _, organization, id in places:
+        for _, organization, id in observations:
             yield texts[organization, id]

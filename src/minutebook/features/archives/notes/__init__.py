@@ -1,1 +1,1 @@
-"""A folder of notes kept in step with the store."""
+"""Synchronization of a folder of notes with the store."""

@@ -1,4 +1,4 @@
-"""The front matter of a note: YAML between two fences, bounded, and the values allowed in metadata."""
+"""Reads the front matter of a note: YAML between two fences, limited in size, as values that metadata may have."""
 
 import re
 from collections.abc import Mapping
@@ -12,19 +12,19 @@ from minutebook.record.control_characters import cleaned
 from minutebook.record.writing.metadata import MAX_DEPTH
 
 LONGEST = 2**20
-"""Characters of front matter; a note of a memory has its title, tags and metadata there."""
+"""The most characters of front matter."""
 
 MOST_VALUES = 20_000
-"""Values in front matter, names included: what it takes to read it grows with them."""
+"""The most values in front matter, names included, because the cost of reading grows with them."""
 
 MOST_FIELDS = 1000
-"""Fields that are read one by one where the whole is not YAML."""
+"""The most fields that are read one by one if the whole is not YAML."""
 
 DEEPEST = MAX_DEPTH + 1
-"""Levels of lists and objects inside one another: those of metadata, which are in a field."""
+"""The most levels of nested lists and objects: those of metadata, which is in a field."""
 
 UNREAD = "front"
-"""The field that names the part of the front matter that could not be read, and why."""
+"""The name of a field with the reason why a part of the front matter could not be read."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -33,14 +33,14 @@ _NAME = re.compile(r"^(?![\s#\-\[\]{}&*!|>%@`,?])([^:\n]{1,100}?)[ \t]*:(?=\s|\Z
 
 
 def split(text: str) -> tuple[Mapping[str, Any], str, int]:
-    """Return the front matter, the rest, and the number of the rest's first line.
+    """Return the fields of the front matter, the rest of the text, and the number of the rest's first line.
 
-    Where it is not YAML, its fields are read one by one, as far as they are some; the values of the others are their
-    texts. If it has no fields, the whole text is the rest. The field UNREAD says then what was not read.
+    If the front matter is not YAML as a whole, its fields are read one by one, and one that is not YAML has its text as
+    value. If it has no fields, the whole text is the rest. In both cases the field UNREAD gives the reason.
     """
     found = _FRONT.match(text)
     if found is None:
-        # A rule at the top of a page, not a fence.
+        # There is no front matter: `---` at the top may be a horizontal rule.
         return {}, text, 1
     head, rest = found[1], text[found.end() :]
     try:
@@ -53,7 +53,7 @@ def split(text: str) -> tuple[Mapping[str, Any], str, int]:
 
 
 def _loaded(head: str) -> dict[str, Any]:
-    """Return the fields of front matter. Raises ValueError, which says why, if it cannot be read."""
+    """Return the fields of front matter. Raises ValueError, with the reason, if it cannot be read."""
     if len(head) > LONGEST:
         raise ValueError(f"the front matter is longer than {LONGEST:,} characters")
     try:
@@ -70,7 +70,7 @@ def _loaded(head: str) -> dict[str, Any]:
 
 
 def _one_by_one(head: str, problem: str) -> dict[str, Any]:
-    """Return the fields of front matter that is not YAML as a whole, with the problem; empty if it is no list of fields."""
+    """Return the fields of front matter that is not YAML as a whole, and UNREAD with the problem; empty if it has no fields."""
     names = list(_NAME.finditer(head)) if len(head) <= LONGEST else []
     above = head[: names[0].start()] if names else head
     if len(names) > MOST_FIELDS or any(
@@ -87,12 +87,12 @@ def _one_by_one(head: str, problem: str) -> dict[str, Any]:
             key = name[1].strip("\"'")
             fields[key] = cleaned(head[name.end() : end].strip())
             unread.append(key)
-    said = f"{problem}; read as text: {', '.join(unread)}" if unread else problem
-    return {**fields, UNREAD: said} if fields else {}
+    reason = f"{problem}; read as text: {', '.join(unread)}" if unread else problem
+    return {**fields, UNREAD: reason} if fields else {}
 
 
 def _check(head: str) -> None:
-    """Raise ValueError for an alias, a few of which stand for more than memory holds, many values, or deep nesting."""
+    """Raise ValueError for an alias, many values, or deep nesting: a few aliases can expand to more than memory holds."""
     depth = values = 0
     for event in yaml.parse(head, _Loader):
         match event:
@@ -111,7 +111,7 @@ def _check(head: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of YAML as JSON has it."""
+    """Return a value of YAML as a value of JSON."""
     match value:
         case str():
             return cleaned(value)
@@ -128,7 +128,7 @@ def plain(value: Any) -> Any:
 
 
 def tags_of(fields: Mapping[str, Any]) -> list[str]:
-    """Return the tags, which are a list, or a text with commas or spaces between them."""
+    """Return the tags in fields, where they are a list, or a text with commas or spaces between them."""
     value = fields.get("tags")
     if isinstance(value, str):
         value = value.replace(",", " ").split()

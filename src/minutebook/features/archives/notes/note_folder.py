@@ -1,7 +1,7 @@
-"""A folder of notes or tables that this program writes beside people's own files, and their last agreed content.
+"""A folder of notes or tables that this program writes beside people's own files, and the last agreed state of each.
 
-Only what changed is written; a file that is not the program's, or that somebody edited, stays. What is written is noted
-in a file of the folder before it is there, so that a run may end anywhere. Files are never reached through a link.
+Only files that differ are written; a file that is not the program's, or that somebody edited, stays. A write is noted
+in a file of the folder before it happens, so that a run may be killed at any moment. Links are never followed.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ from minutebook.record.records import Memory
 from minutebook.store.disk.atomic_file import replace_file
 
 LOOK_MS = 2000
-"""Milliseconds between two looks at a folder that is watched."""
+"""Milliseconds between two looks at a watched folder."""
 
 MOST_BYTES = 1 << 20
-"""Bytes of a note; a longer file is named and left alone."""
+"""The most bytes of a note; a longer file is reported and left alone."""
 
 OTHER = "other"
-"""The digest of a link, a folder or whatever else is no plain file."""
+"""Stands for the digest of anything that is no plain file, such as a link or a folder."""
 
 TABLE = "table"
-"""The kind of a file that is no note; a run for notes leaves it, and one for tables leaves notes."""
+"""The kind of a table; a run for notes leaves tables alone, and one for tables leaves notes alone."""
 
 _OWN = ".minutebook"
 _STATE = "sync.json"
@@ -42,10 +42,10 @@ _PART = "part"
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
-    """The agreed state of one file: its path, the digests of file and record, its links.
+class AgreedFile:
+    """The agreed state of one file: its path, the digests of file and record, and its links, as lines.
 
-    `kind` is `memory`, or another for files that are only written. `conflict` is the file that holds another version.
+    `kind` is `memory`, or another for files that are only written. `conflict` is the path of the file with another version.
     """
 
     kind: str
@@ -64,22 +64,22 @@ class Agreed:
 
 
 class NoteFolder:
-    """Reads and writes the files; the agreed state is noted before a file gets its name."""
+    """Reads and writes the files of a folder, and their agreed state, which is noted before a file gets its name."""
 
     def __init__(self, root: Path, argument: str = "FOLDER") -> None:
-        """Open a folder, made if it is missing; `argument` is its name in errors.
+        """Open a folder, creating a missing one; `argument` is its name in errors.
 
-        Raises InvalidInput if its place does not fit, StoreError if it cannot be read.
+        Raises InvalidInput if the path is no folder, StoreError if it cannot be read.
         """
         self.root = root
         self._argument = argument
-        self.agreed: dict[tuple[str, str], Agreed] = {}
-        self.shown: set[tuple[str, str]] = set()
-        """The keys of the files that this run would have there."""
+        self.agreed: dict[tuple[str, str], AgreedFile] = {}
+        self.expected_keys: set[tuple[str, str]] = set()
+        """The keys of the files that this run expects in the folder."""
         self.written: list[str] = []
         self.removed: list[str] = []
         self.kept: list[str] = []
-        """Files that were left as they are, since somebody else wrote or edited them."""
+        """Files that were left as they are, because somebody else wrote or edited them."""
         self._home = root / _OWN
         try:
             root.mkdir(parents=True, exist_ok=True)
@@ -92,9 +92,10 @@ class NoteFolder:
             raise StoreError(os_error_reason(root, error)) from error
 
     def files(self) -> dict[str, str]:
-        """Return the names of the notes in the folder, `/` between their parts, and their digests.
+        """Return the digests of the notes in the folder by name, with `/` between its parts.
 
-        Hidden files and folders, links and what is no plain file are left out. Raises StoreError.
+        Hidden files and folders, links and other files that are not plain are left out. Raises StoreError if the folder
+        cannot be read.
         """
         found: dict[str, str] = {}
         try:
@@ -119,14 +120,14 @@ class NoteFolder:
                 raise InvalidInput("note", "is larger than {most} MiB", most=MOST_BYTES >> 20)
             return path.read_bytes()
 
-    def write(self, agreed: Agreed, pieces: Iterable[bytes], taken: str = "") -> bool:
-        """Write a file over none, over the one agreed on, or over that of digest `taken`; tell whether it is there.
+    def write(self, agreed: AgreedFile, pieces: Iterable[bytes], taken: str = "") -> bool:
+        """Write a file, unless somebody edited it; tell whether it has the content afterwards.
 
-        What somebody saved meanwhile stays. Raises StoreError if it cannot be written, InvalidInput if one
-        of its folders is a link.
+        It may replace no file, the agreed one, or one with the digest `taken`; a file that somebody saved meanwhile stays.
+        Raises StoreError if it cannot be written, InvalidInput if one of its folders is a link.
         """
         known = self.agreed.get(agreed.key)
-        self.shown.add(agreed.key)
+        self.expected_keys.add(agreed.key)
         with self._at(agreed.path) as path:
             self._make_parents(path)
             here = digest_at(path)
@@ -146,16 +147,16 @@ class NoteFolder:
         self.written.append(agreed.path)
         return True
 
-    def put_beside(self, name: str, content: bytes) -> None:
-        """Write a file that is nobody's note, unless it is there. Raises StoreError if that fails."""
+    def write_if_missing(self, name: str, content: bytes) -> None:
+        """Write a file that is no record's note, unless it exists. Raises StoreError if that fails."""
         with self._at(name) as path:
             if not path.exists():
                 if (part := self._part([content], "")[0]) is not None:
                     part.replace(path)
                 self.written.append(name)
 
-    def remove(self, agreed: Agreed, expected: str) -> None:
-        """Remove a file that still has a digest, and forget its agreed state.
+    def remove(self, agreed: AgreedFile, expected: str) -> None:
+        """Remove a file if it still has the digest `expected`, and forget its agreed state.
 
         Raises StoreError if it cannot be removed.
         """
@@ -168,20 +169,20 @@ class NoteFolder:
                 self.kept.append(agreed.path)
         self.agreed.pop(agreed.key, None)
 
-    def remove_others(self, among: Callable[[Agreed], bool]) -> None:
-        """Remove those among the files of earlier runs that this one would not have there."""
+    def remove_others(self, among: Callable[[AgreedFile], bool]) -> None:
+        """Remove the files of earlier runs that this run does not expect and `among` accepts."""
         for key, agreed in list(self.agreed.items()):
-            if key not in self.shown and among(agreed):
+            if key not in self.expected_keys and among(agreed):
                 self.remove(agreed, agreed.file)
 
-    def agree(self, agreed: Agreed) -> None:
-        """Note that folder and store say the same of a note as it is."""
+    def agree(self, agreed: AgreedFile) -> None:
+        """Note the agreed state of a file: folder and store have the same content."""
         if self.agreed.get(agreed.key) != agreed:
             self._note(agreed)
             self.agreed[agreed.key] = agreed
 
     def paths_in(self, organization: str) -> dict[str, str]:
-        """Return by id the paths of an organization's memories that have notes, without `.md`."""
+        """Return by id the paths of the notes of an organization's memories, without `.md`."""
         return {
             id: agreed.path.removesuffix(".md")
             for (home, id), agreed in self.agreed.items()
@@ -189,11 +190,11 @@ class NoteFolder:
         }
 
     def is_there(self, name: str) -> bool:
-        """Tell whether there is a file of a name."""
+        """Tell whether there is a file with a name."""
         return self._path(name).exists()
 
     def save(self) -> None:
-        """Keep the agreed state, in place of the notes on the way. Raises StoreError if that fails."""
+        """Store the agreed state of all files, and remove the notes of pending writes. Raises StoreError if that fails."""
         lines = [json.dumps(asdict(each)) for _, each in sorted(self.agreed.items())]
         head = json.dumps({"format": _FORMAT, "version": 1, "folder": self.id})
         content = "\n".join([head, *lines, ""]).encode()
@@ -206,17 +207,17 @@ class NoteFolder:
             raise StoreError(os_error_reason(place, error)) from error
 
     def _load(self) -> str:
-        """Read the agreed state; of a write that was noted last, only if its file got its name."""
+        """Read the agreed state and return the folder's id; a pending write counts only if its file has the digest noted."""
         lines = _lines(self._home / _STATE)
         head = lines[0] if lines else {}
         if lines and (head.get("format"), head.get("version")) != (_FORMAT, 1):
             remedy = "was begun by a later version ({path}); upgrade Minutebook"
             raise InvalidInput(self._argument, remedy, path=self._home / _STATE)
         for document in lines[1:]:
-            if (agreed := _agreed_of(document)) is not None:
+            if (agreed := _agreed_file(document)) is not None:
                 self.agreed[agreed.key] = agreed
         for document in _lines(self._home / _PENDING):
-            agreed = _agreed_of(document)
+            agreed = _agreed_file(document)
             if agreed is not None and digest_at(self._path(agreed.path)) == agreed.file:
                 self.agreed[agreed.key] = agreed
         folder = head.get("folder")
@@ -224,14 +225,14 @@ class NoteFolder:
             folder if isinstance(folder, str) else hashlib.sha256(os.urandom(16)).hexdigest()[:20]
         )
 
-    def _note(self, agreed: Agreed) -> None:
+    def _note(self, agreed: AgreedFile) -> None:
         with (self._home / _PENDING).open("ab") as file:
             file.write(json.dumps(asdict(agreed)).encode() + b"\n")
 
     def _part(self, pieces: Iterable[bytes], here: str) -> tuple[Path | None, str]:
-        """Write a file that is to get a name, readable by its owner alone; return its path and digest.
+        """Write content to a temporary file, readable by its owner alone; return its path and digest.
 
-        No path where its digest is `here`: that of the file that has the name.
+        The path is None if the digest is `here`, the digest of the existing file: then nothing has to be written.
         """
         rest, start = iter(pieces), bytearray()
         for piece in rest:
@@ -254,7 +255,7 @@ class NoteFolder:
 
     @contextmanager
     def _at(self, name: str) -> Iterator[Path]:
-        """Yield the path of a file; errors of the system inside are told with it, as StoreError."""
+        """Yield the path of a file; an OSError inside the block becomes a StoreError that names it."""
         path = self._path(name)
         try:
             yield path
@@ -284,9 +285,9 @@ def agreed_on(
     name: str,
     links: Sequence[tuple[str, note_form.Target]],
     conflict: str | None = None,
-) -> Agreed:
-    """Return the state that a memory's note of a name is to have."""
-    return Agreed(
+) -> AgreedFile:
+    """Return the state that a memory's note at the path `name` is to have."""
+    return AgreedFile(
         *("memory", memory.organization, memory.id, name),
         record=digest_of_memory(memory),
         links=note_form.link_lines(links),
@@ -299,10 +300,10 @@ def digest_of_memory(memory: Memory) -> str:
     return hashlib.sha256(note_form.memory_note(memory, ()).encode()).hexdigest()
 
 
-def looks(folder: Path, stop: threading.Event) -> Iterator[bool]:
-    """Yield every LOOK_MS, and at once when a note changes, whether one did, until `stop` is set.
+def watch_notes(folder: Path, stop: threading.Event) -> Iterator[bool]:
+    """Yield whether a note changed, every LOOK_MS and at once when one does, until `stop` is set.
 
-    At first one did: what changed before the watcher stood is to be read as well.
+    The first value is True, so that changes before the watcher was ready are read, too.
     """
     from watchfiles import Change, watch
 
@@ -326,7 +327,7 @@ def looks(folder: Path, stop: threading.Event) -> Iterator[bool]:
 
 
 def digest_at(path: Path) -> str:
-    """Return the digest of a plain file; empty if there is nothing, OTHER if it is something else."""
+    """Return the digest of a plain file; "" if nothing is there, OTHER if it is not a plain file."""
     if not is_plain(path):
         return OTHER if path.is_symlink() or path.exists() else ""
     with path.open("rb") as file:
@@ -334,7 +335,7 @@ def digest_at(path: Path) -> str:
 
 
 def is_plain(path: Path) -> bool:
-    """Tell whether there is a plain file, no link to one."""
+    """Tell whether a path is a plain file, not a link to one."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
@@ -342,7 +343,7 @@ def is_plain(path: Path) -> bool:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of JSON objects; the last line of a process that was killed may be half of one."""
+    """Return the JSON objects in the lines of a file; a process that was killed may have left half a line."""
     found = []
     for line in path.read_bytes().splitlines() if path.exists() else ():
         with suppress(ValueError, RecursionError):
@@ -351,10 +352,10 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _agreed_of(document: Mapping[str, Any]) -> Agreed | None:
-    """Return the agreed state of a note; None for a document no run wrote, or a place outside the folder."""
+def _agreed_file(document: Mapping[str, Any]) -> AgreedFile | None:
+    """Return the agreed state in a document; None if no run wrote it, or its path leads out of the folder."""
     try:
-        agreed = Agreed(**document)
+        agreed = AgreedFile(**document)
     except TypeError:
         return None
     parts = PurePosixPath(str(agreed.path)).parts

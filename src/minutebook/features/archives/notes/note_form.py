@@ -1,6 +1,6 @@
-"""Records as Markdown notes that people open in Obsidian: properties for programs in front, links at the end.
+"""Records as Markdown notes, which Obsidian opens: properties in front, links at the end.
 
-Deterministic: the same records make the same bytes.
+The same records always make the same bytes.
 """
 
 import re
@@ -16,13 +16,13 @@ from minutebook.record.origin import byline
 from minutebook.record.records import Decision, Entity, Memory, Summary, Turn
 
 MARK = "minutebook"
-"""The field in front of each note that names the kind of the record."""
+"""The field in the front matter of each note with the kind of the record."""
 
 LINKS = "<!-- links -->"
-"""The line after which a note's links stand; before it is the record's own text."""
+"""The line between the record's own text and the links."""
 
 _SLUG = 48
-"""Characters of a title that stand in the name of a file."""
+"""The most characters of a title in the name of a file."""
 
 _CONFLICT = (
     "This is what the file said when the memory was changed elsewhere, too. Nobody reads it: take what "
@@ -47,14 +47,14 @@ class Target:
 
 
 def slug(text: str) -> str:
-    """Return a text as a part of a file's name that every system takes."""
-    # Composed, because some systems compose the names of files by themselves.
+    """Return a text as a part of a file's name that every system accepts."""
+    # Composed (NFC), because some systems compose the names of files by themselves.
     lowered = unicodedata.normalize("NFC", text[: 4 * _SLUG].lower())
     return re.sub(r"[\W_]+", "-", lowered)[:_SLUG].strip("-")
 
 
 def target_of(folder: str, label: str, id: str) -> Target:
-    """Return the path of a record's note: a folder, a label, the end of its id."""
+    """Return the target for a record's note; its path is a folder, the label and the end of the id."""
     tail = re.sub(r"[^0-9a-z]", "", id.lower())[-8:]
     return Target(f"{folder}/{'-'.join(filter(None, (slug(label), tail)))}", label)
 
@@ -67,9 +67,9 @@ def memory_label(memory: Memory) -> str:
 def memory_note(
     memory: Memory, links: Sequence[tuple[str, Target]], conflict: str | None = None
 ) -> str:
-    """Write a memory: its content as it is, its fields in front, its links by type.
+    """Return the note of a memory: its fields in front, its content, its links by type.
 
-    `conflict` is the file that holds what else somebody made of it.
+    `conflict` is the name of the file with another version of it.
     """
     front = {
         MARK: "memory",
@@ -85,7 +85,7 @@ def memory_note(
         "valid_from": rfc3339(memory.valid_from),
         "valid_until": None if memory.valid_until is None else rfc3339(memory.valid_until),
         "reason": memory.reason,
-        **_concerns(memory),
+        **_scope_fields(memory),
         "version": memory.version,
         "importance": None if memory.importance == 1.0 else memory.importance,
         "from": None if memory.origin is None else memory.origin.program,
@@ -96,19 +96,19 @@ def memory_note(
     return _note(front, memory.content, links)
 
 
-def conflict_note(memory: str, file: str, said: str) -> str:
-    """Write the note kept for a conflict: the whole note as it was when its memory changed elsewhere, too."""
+def conflict_note(memory: str, file: str, text: str) -> str:
+    """Return the note of a conflict, with the whole text of a note that was edited while its memory changed elsewhere."""
     front = {MARK: "conflict", "conflict_of": memory, "file": file, "note": _CONFLICT}
-    return _note(front, said, ())
+    return _note(front, text, ())
 
 
 def link_lines(links: Sequence[tuple[str, Target]]) -> list[str]:
-    """Return the lines that stand for links at the end of a note."""
-    return [_whole(f"- {_type(type)} {target.link}") for type, target in links]
+    """Return the lines for links at the end of a note."""
+    return [_encodable(f"- {_type(type)} {target.link}") for type, target in links]
 
 
 def entity_note(entity: Entity, links: Sequence[tuple[str, Target]]) -> str:
-    """Write an entity: its description, and its relations as basic-memory writes them."""
+    """Return the note of an entity: its description, and its relations in the form of basic-memory."""
     front = {
         MARK: "entity",
         "id": entity.id,
@@ -117,13 +117,13 @@ def entity_note(entity: Entity, links: Sequence[tuple[str, Target]]) -> str:
         "aliases": list(entity.aliases),
         "author": byline(entity.author, entity.origin),
         "created": rfc3339(entity.created_at),
-        **_concerns(entity),
+        **_scope_fields(entity),
     }
     return _note(front, entity.description or "", links)
 
 
 def decision_note(decision: Decision, links: Sequence[tuple[str, Target]]) -> str:
-    """Write a decision: its target, its reasons and its consequences."""
+    """Return the note of a decision: its target, rationale and consequences."""
     front = {
         MARK: "decision",
         "id": decision.id,
@@ -134,7 +134,7 @@ def decision_note(decision: Decision, links: Sequence[tuple[str, Target]]) -> st
         "author": byline(decision.author, decision.origin),
         "created": rfc3339(decision.created_at),
         "commit": decision.commit_id,
-        **_concerns(decision),
+        **_scope_fields(decision),
     }
     body = f"# {_line(decision.title)}\n\n{decision.rationale}"
     if decision.consequences:
@@ -146,14 +146,14 @@ def decision_note(decision: Decision, links: Sequence[tuple[str, Target]]) -> st
 def session_note(
     name: str, first: Turn, summary: Summary | None, turns: Iterable[Turn]
 ) -> Iterator[str]:
-    """Write a session piece by piece: its summary, then its turns."""
+    """Yield the note of a session in pieces: its summary, then its turns."""
     front = {
         MARK: "session",
         "title": None if summary is None else summary.title,
         "session": name,
         "began": rfc3339(first.at),
         "category": None if summary is None else str(summary.category),
-        **_concerns(first),
+        **_scope_fields(first),
     }
     yield _note(front, f"# {_line(name)}" if summary is None else summary.summary, ())
     for turn in turns:
@@ -164,19 +164,23 @@ def session_note(
             ("Response", turn.response),
         ):
             if text:
-                yield f"\n### {heading}\n\n{_whole(text)}\n"
+                yield f"\n### {heading}\n\n{_encodable(text)}\n"
 
 
-def _concerns(record: Memory | Entity | Decision | Turn) -> dict[str, str | None]:
+def _scope_fields(record: Memory | Entity | Decision | Turn) -> dict[str, str | None]:
     return {"repository": record.repository, "user": record.user}
 
 
 def _note(front: Mapping[str, object], body: str, links: Sequence[tuple[str, Target]]) -> str:
-    given = {name: _sound(each) for name, each in front.items() if each not in (None, "", [], {})}
+    given = {
+        name: _encodable_value(each)
+        for name, each in front.items()
+        if each not in (None, "", [], {})
+    }
     head = yaml.dump(
         given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20, indent=2
     )
-    text = f"---\n{head}---\n\n{_whole(body)}\n" if body else f"---\n{head}---\n"
+    text = f"---\n{head}---\n\n{_encodable(body)}\n" if body else f"---\n{head}---\n"
     if links:
         listed = "\n".join(link_lines(links))
         text += f"\n{LINKS}\n{listed}\n"
@@ -190,22 +194,22 @@ def _type(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(_whole(text).split())
+    return " ".join(_encodable(text).split())
 
 
-def _sound(value: Any) -> Any:
+def _encodable_value(value: Any) -> Any:
     """Return a value with only such texts as UTF-8 can hold."""
     match value:
         case str():
-            return _whole(value)
+            return _encodable(value)
         case Mapping():
-            return {_whole(str(name)): _sound(each) for name, each in value.items()}
+            return {_encodable(str(name)): _encodable_value(each) for name, each in value.items()}
         case list() | tuple():
-            return [_sound(each) for each in value]
+            return [_encodable_value(each) for each in value]
         case _:
             return value
 
 
-def _whole(text: str) -> str:
-    """Return a text that UTF-8 can hold: a lone surrogate becomes a question mark."""
+def _encodable(text: str) -> str:
+    """Return a text with a question mark for each lone surrogate, which UTF-8 cannot hold."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text

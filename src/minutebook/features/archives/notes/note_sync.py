@@ -1,4 +1,4 @@
-"""Keep a folder of Markdown notes and the store in step: edits of either side reach the other."""
+"""Synchronizes a folder of Markdown notes with the store: edits on either side reach the other."""
 
 import logging
 import threading
@@ -12,13 +12,13 @@ from minutebook.app import App
 from minutebook.features.archives.notes import note_form
 from minutebook.features.archives.notes.note_folder import (
     TABLE,
-    Agreed,
+    AgreedFile,
     NoteFolder,
     agreed_on,
     digest_of_memory,
-    looks,
+    watch_notes,
 )
-from minutebook.features.archives.notes.note_text import NoteText, draft_of, edits, is_same, parsed
+from minutebook.features.archives.notes.note_text import NoteText, draft_of, edits, parsed
 from minutebook.features.archives.notes.organization_notes import OrganizationNotes
 from minutebook.memory.infrastructure import Infrastructure
 from minutebook.memory.intake import REMOVED_HERE, WRITTEN, IntakeReport, Outcome, Removals, Verdict
@@ -55,16 +55,16 @@ class Deletion(StrEnum):
     FORGET = "forget"
 
 
-Asked = Callable[[str, str], Deletion]
-"""Decides about a note that was deleted, by its name and what its memory is called; ASK leaves it open."""
+Decide = Callable[[str, str], Deletion]
+"""Decides about a deleted note, given its name and the label of its memory; ASK leaves it open."""
 
 
 @dataclass(slots=True)
 class NotesReport(IntakeReport):
-    """The results of a run, by the names of notes; those left out are as they were."""
+    """The results of a run, by the names of notes; notes that are left out stay as they were."""
 
     taken: list[str] = field(default_factory=list)
-    """Notes whose edits the store took."""
+    """Notes whose edits were taken into the store."""
     added: list[str] = field(default_factory=list)
     """Notes that became memories."""
     forgotten: list[str] = field(default_factory=list)
@@ -72,9 +72,9 @@ class NotesReport(IntakeReport):
     open: list[str] = field(default_factory=list)
     """Deleted notes about which nobody has decided yet."""
     written: list[str] = field(default_factory=list)
-    """Files that were written or removed, since the store changed."""
+    """Files that were written or removed because the store changed."""
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """Notes that were edited on both sides, and the files that hold what they said."""
+    """Notes that were edited on both sides, each with the file that has its text."""
 
     def note_of(self, name: str, verdict: Verdict) -> None:
         """Count the verdict on a note."""
@@ -84,57 +84,57 @@ class NotesReport(IntakeReport):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to tell."""
+        """Whether there is nothing to report."""
         parts = (self.taken, self.added, self.forgotten, self.open, self.written, self.conflicts)
         return not any((*parts, self.left_out))
 
 
 class NoteSync:
-    """Brings a folder and the store together, by their last agreed state."""
+    """Synchronizes a folder with the store, by their last agreed state."""
 
     def __init__(self, app: App) -> None:
         self._infrastructure = app.infrastructure
         self._trail, self._memories = app.trail, app.memories
 
     def run(
-        self, caller: Caller, folder: Path, asked: Asked, *, again: bool = False
+        self, caller: Caller, folder: Path, decide: Decide, *, again: bool = False
     ) -> NotesReport:
-        """Take in the edits in a folder, then write the changes of the store.
+        """Take in the edits in a folder, then write the changes of the store; return a report.
 
-        What was removed here by its name stays so, unless it is to be taken in `again`.
+        Memories that acts naming them removed are not taken in, unless `again`.
 
         Raises Refused if the caller may not write, InvalidInput if the folder does not fit, StoreBusy if
-        another process is at it, StoreError if a file cannot be written.
+        another process synchronizes it, StoreError if a file cannot be written.
         """
         with self._trail.audit_refusals(caller, None, ACT, Kind.MEMORY, str(folder)):
             policy.check_may_export(caller, whole=False)
         with self._infrastructure.locks.hold(f"notes\0{folder}", 5.0) as held:
             if held is None:
                 raise StoreBusy("another process keeps {folder} in step", folder=folder)
-            kept = NoteFolder(folder)
-            work = _Run(self._infrastructure, self._memories, caller, kept, asked, again=again)
+            notes = NoteFolder(folder)
+            work = _Run(self._infrastructure, self._memories, caller, notes, decide, again=again)
             return work.run()
 
     def watch(
         self,
         caller: Caller,
         folder: Path,
-        asked: Asked,
-        hear: Callable[[NotesReport], None],
+        decide: Decide,
+        report: Callable[[NotesReport], None],
         stop: threading.Event,
     ) -> None:
-        """Run whenever a note or the store changes, until `stop` is set; `hear` gets each report.
+        """Run whenever a note or the store changes, until `stop` is set; `report` gets each report.
 
         Raises as `run` does.
         """
-        hear(self.run(caller, folder, asked))
+        report(self.run(caller, folder, decide))
         seen = self._sequences(caller)
-        for is_changed in looks(folder, stop):
+        for is_changed in watch_notes(folder, stop):
             if is_changed or self._sequences(caller) != seen:
                 try:
-                    hear(self.run(caller, folder, asked))
+                    report(self.run(caller, folder, decide))
                 except (StoreBusy, EmbeddingNotReady) as error:
-                    # What was edited differs still, so that the next look finds it.
+                    # The edits are still there, so the next look finds them.
                     log.warning("%s is looked at again: %s", folder, error)
                     seen = {}
                     continue
@@ -146,7 +146,7 @@ class NoteSync:
 
 
 class _Run:
-    """One run: first the folder's edits, then the store's."""
+    """One run: first the edits in the folder, then those in the store."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class _Run:
         memories: Memories,
         caller: Caller,
         folder: NoteFolder,
-        asked: Asked,
+        decide: Decide,
         *,
         again: bool,
     ) -> None:
@@ -166,7 +166,7 @@ class _Run:
         self._memories = memories
         self._caller = caller
         self._folder = folder
-        self._asked = asked
+        self._decide = decide
         self._files = folder.files()
         self._untouched: set[str] = set()
         self._taken: dict[str, str] = {}
@@ -174,7 +174,7 @@ class _Run:
         self.report = NotesReport()
 
     def run(self) -> NotesReport:
-        """Do both, and keep the agreed state."""
+        """Take in the folder's edits, write the store's, and store the agreed state; return the report."""
         self._read_folder()
         self._write_folder()
         self._folder.save()
@@ -185,9 +185,10 @@ class _Run:
             self._trail.log(self._caller, home, ACT, Kind.MEMORY, [what])
         return self.report
 
-    # What the folder says
+    # Edits in the folder
 
     def _read_folder(self) -> None:
+        """Take in the notes that changed since they were agreed on, and settle deleted ones."""
         by_path = {each.path: each for each in self._folder.agreed.values()}
         moved: dict[str, list[tuple[str, NoteText]]] = {}
         for name, digest in self._files.items():
@@ -214,7 +215,7 @@ class _Run:
                 self._edited(name, digest, note, agreed)
                 continue
             if agreed is not None and agreed.file:
-                # The file stands for something else now; what it stood for gets another.
+                # The file is another record's now; the record that it was for gets a new file.
                 del self._folder.agreed[agreed.key]
             if note.id is not None:
                 moved.setdefault(note.id, []).append((name, note))
@@ -227,7 +228,7 @@ class _Run:
         self._deleted()
 
     def _moved(self, id: str, found: list[tuple[str, NoteText]]) -> None:
-        """Take a note that is in another place than it was, or was never agreed on."""
+        """Take in notes with a memory's id that are at another path than agreed, or were never agreed on."""
         known = [
             each for each in self._folder.agreed.values() if each.kind == "memory" and each.id == id
         ]
@@ -257,16 +258,17 @@ class _Run:
                 reason = f"there is no memory {id}; remove the line `id` to make it a new one"
                 self._leave(name, reason)
             return
-        # A folder that an export wrote: unedited by the store if the memory is as old as the note says.
+        # The folder was exported: the memory is unchanged if its last change is that in the note.
         is_same_age = note.fields.get("updated") == rfc3339(memory.updated_at)
         record = digest_of_memory(memory) if is_same_age else ""
         links = [line for line in note.tail if line.startswith("- ") and line.endswith("]]")]
-        agreed = Agreed("memory", memory.organization, id, name, "", record, links)
+        agreed = AgreedFile("memory", memory.organization, id, name, "", record, links)
         self._edited(
             name, digest, replace(note, tail=tuple(e for e in note.tail if e not in links)), agreed
         )
 
-    def _edited(self, name: str, digest: str, note: NoteText, agreed: Agreed) -> None:
+    def _edited(self, name: str, digest: str, note: NoteText, agreed: AgreedFile) -> None:
+        """Take in an edited note; keep it aside if its memory was removed, or changed too."""
         memory = self._memory(agreed.id)
         if memory is None and self._again and self._was_removed(agreed.id):
             self._take_in(name, digest, note, agreed.id)
@@ -274,8 +276,8 @@ class _Run:
         if memory is None:
             self._set_aside(name, digest, agreed)
             return
-        written = parsed(note_form.memory_note(memory, ()).encode(), ())
-        if is_same(note, written):
+        found = edits(note, parsed(note_form.memory_note(memory, ()).encode(), ()))
+        if not found.changes:
             self._taken[name] = digest
         elif agreed.record != digest_of_memory(memory):
             self._conflict(name, digest, agreed)
@@ -284,7 +286,6 @@ class _Run:
             if is_blank(note.whole):
                 self._leave(name, "it is empty; delete it to forget the memory")
                 return
-            found = edits(note, written)
             caller = with_call(self._caller, reason=f"edited in {name}")
             if not self._attempt(
                 name, lambda: self._memories.update(caller, memory.id, found.changes)
@@ -292,32 +293,34 @@ class _Run:
                 return
             self._taken[name] = digest
             self.report.note_of(name, Verdict(Outcome.CHANGED))
-        if ignored := edits(note, written).ignored:
-            reason = f"{', '.join(ignored)}: commands change that, notes do not"
+        if found.ignored:
+            reason = f"{', '.join(found.ignored)}: commands change that, notes do not"
             self.report.leave_out(UnreadPart(SourcePlace(name), reason))
         self._folder.agreed[agreed.key] = agreed
 
-    def _conflict(self, name: str, digest: str, agreed: Agreed) -> None:
-        beside = self._put_beside(name, digest, agreed.id)
-        self.report.conflicts.append((name, beside))
-        self._folder.agreed[agreed.key] = replace(agreed, conflict=beside)
+    def _conflict(self, name: str, digest: str, agreed: AgreedFile) -> None:
+        """Keep a copy of an edited note whose memory changed, too; the note itself is written anew."""
+        copy = self._copy_note(name, digest, agreed.id)
+        self.report.conflicts.append((name, copy))
+        self._folder.agreed[agreed.key] = replace(agreed, conflict=copy)
         self._taken[name] = digest
 
-    def _set_aside(self, name: str, digest: str, agreed: Agreed) -> None:
-        """Keep a note aside that has lost its memory."""
-        self.report.conflicts.append((name, self._put_beside(name, digest, agreed.id)))
+    def _set_aside(self, name: str, digest: str, agreed: AgreedFile) -> None:
+        """Keep a copy of an edited note whose memory was removed, and remove the note."""
+        self.report.conflicts.append((name, self._copy_note(name, digest, agreed.id)))
         self._folder.remove(agreed, digest)
 
-    def _put_beside(self, name: str, digest: str, id: str) -> str:
+    def _copy_note(self, name: str, digest: str, id: str) -> str:
+        """Write the note of a conflict with a note's text beside it; return its path."""
         day = f"{self._clock():%Y-%m-%d}"
-        place = PurePosixPath(name)
-        beside = str(place.with_name(f"{place.stem}.conflict-{day}-{digest[:8]}.md"))
-        said = self._folder.read(name).decode("utf-8-sig")
-        self._folder.put_beside(beside, note_form.conflict_note(id, name, said).encode())
-        return beside
+        path = PurePosixPath(name)
+        copy = str(path.with_name(f"{path.stem}.conflict-{day}-{digest[:8]}.md"))
+        text = self._folder.read(name).decode("utf-8-sig")
+        self._folder.write_if_missing(copy, note_form.conflict_note(id, name, text).encode())
+        return copy
 
     def _take_in(self, name: str, digest: str, note: NoteText, id: str) -> None:
-        """Make a memory of a note; again, if this was cut short, the same one."""
+        """Create a memory from a note; its id is the same if an earlier run was killed."""
         if is_blank(note.whole):
             return
         here = self._memory(id)
@@ -333,12 +336,12 @@ class _Run:
         if memory is not None:
             self.report.note_of(name, Verdict(Outcome.NEW))
             self._taken[name] = digest
-            self._folder.agreed[memory.organization, id] = Agreed(
+            self._folder.agreed[memory.organization, id] = AgreedFile(
                 "memory", memory.organization, id, name
             )
 
     def _deleted(self) -> None:
-        """Ask about notes that are gone."""
+        """Decide about the memories of deleted notes."""
         for key, agreed in list(self._folder.agreed.items()):
             if agreed.path in self._files or key in self._dismissed or agreed.kind == TABLE:
                 continue
@@ -354,7 +357,7 @@ class _Run:
                 self.report.leave_out(UnreadPart(SourcePlace(agreed.path), reason))
                 self._folder.agreed[key] = replace(agreed, file="")
                 continue
-            match self._asked(agreed.path, note_form.memory_label(memory)):
+            match self._decide(agreed.path, note_form.memory_label(memory)):
                 case Deletion.KEEP:
                     self._folder.agreed[key] = replace(agreed, file="")
                 case Deletion.FORGET:
@@ -368,15 +371,17 @@ class _Run:
                     self.report.open.append(agreed.path)
                     self._dismissed.add(key)
 
-    # What the store says
+    # Changes in the store
 
     def _write_folder(self) -> None:
+        """Write the notes that differ from the store, and remove those of records that are gone."""
         known = dict(self._folder.agreed)
         with self._store.seen_by(self._caller).moments() as moments:
             for moment in moments:
                 named = OrganizationNotes(moment, self._folder.paths_in(moment.organization))
                 for memory, name, links in named.memories():
-                    self._folder.shown.add(key := (memory.organization, memory.id))
+                    key = (memory.organization, memory.id)
+                    self._folder.expected_keys.add(key)
                     if key not in self._dismissed:
                         self._write(memory, name, links, known.get(key))
                 for shown, pieces in named.others():
@@ -390,20 +395,20 @@ class _Run:
         memory: Memory,
         name: str,
         links: Sequence[tuple[str, note_form.Target]],
-        agreed: Agreed | None,
+        agreed: AgreedFile | None,
     ) -> None:
         if agreed is None and self._files.get(name):
-            # Somebody else's file has the name.
+            # A file that is not ours has the name.
             name = f"{name.removesuffix('.md')}-{memory.id}.md"
         if name in self._untouched:
             return
         conflict = None if agreed is None else agreed.conflict
         if conflict is not None and not self._folder.is_there(conflict):
             conflict = None
-        beside = None if conflict is None else PurePosixPath(conflict).name
-        content = note_form.memory_note(memory, links, beside).encode()
-        now = agreed_on(memory, name, links, conflict)
-        self._folder.write(now, [content], self._taken.get(name, ""))
+        conflict_name = None if conflict is None else PurePosixPath(conflict).name
+        content = note_form.memory_note(memory, links, conflict_name).encode()
+        state = agreed_on(memory, name, links, conflict)
+        self._folder.write(state, [content], self._taken.get(name, ""))
 
     # Both
 
@@ -414,7 +419,7 @@ class _Run:
             return None
 
     def _attempt(self, name: str, act: Callable[[], object]) -> bool:
-        """Do something to a memory; if it may not be done, leave the note as it is and tell why."""
+        """Do an act on a memory; if it is refused, report why and leave the note as it is. Tell whether it was done."""
         try:
             act()
         except (Refused, InvalidInput, Conflict, NotFound) as error:
@@ -428,7 +433,7 @@ class _Run:
         except NotFound:
             here = None
         homes = self._store.seen_by(self._caller).organizations
-        return any(self._removals.tell(Kind.MEMORY, home, id, here) for home in homes)
+        return any(self._removals.has_removed(Kind.MEMORY, home, id, here) for home in homes)
 
     def _leave(self, name: str, reason: str, outcome: Outcome = Outcome.LEFT_OUT) -> None:
         self._untouched.add(name)

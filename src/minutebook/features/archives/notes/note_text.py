@@ -1,4 +1,4 @@
-"""A person's edits in a note, read back from its text."""
+"""Reads notes, and the edits that a person made in them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -20,15 +20,15 @@ _OURS = frozenset(
         *("importance", "from", "tags", "metadata", "conflict", front_matter.UNREAD),
     }
 )
-"""The fields that a note of a memory has; any other is the person's own and becomes metadata."""
+"""The fields of a memory's note; any other is the person's own and becomes metadata."""
 
 _FIXED = ("scope", "status", "importance", "valid_from", "valid_until", "repository", "user")
-"""The fields that commands change, and notes do not."""
+"""The fields that can be changed by commands, but not by notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """The content of a note: its fields, its text without links, and the lines after the links that are none."""
+    """The content of a note: its fields, its text, and in `tail` the lines that a person wrote after the links."""
 
     fields: Mapping[str, Any]
     content: str
@@ -59,7 +59,7 @@ class NoteText:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata that the fields come to: those under `metadata`, tags, and the person's own."""
+        """The metadata in the fields: those under `metadata`, tags, and the person's own."""
         given = self.fields.get("metadata")
         own = {name: value for name, value in self.fields.items() if name not in _OURS}
         metadata = {**(given if isinstance(given, dict) else {}), **own}
@@ -69,7 +69,7 @@ class NoteText:
 
     @property
     def whole(self) -> str:
-        """The text with the lines that stood after the links."""
+        """The text with the lines after the links."""
         tail = "\n".join(self.tail)
         return f"{self.content}\n\n{tail}" if tail and self.content else self.content or tail
 
@@ -83,7 +83,7 @@ class Edits:
 
 
 def parsed(data: bytes, links: Collection[str]) -> NoteText:
-    """Read a note, of which the lines `links` were written as its links.
+    """Return the content of a note; the lines `links` were written by us as its links.
 
     Raises InvalidInput if it is not UTF-8.
     """
@@ -100,7 +100,7 @@ def parsed(data: bytes, links: Collection[str]) -> NoteText:
 
 
 def edits(note: NoteText, written: NoteText) -> Edits:
-    """Return the differences of a note from the memory's own note, as it would be written now."""
+    """Return the changes of a note against the memory's own note as it would be `written` now."""
     changes: dict[str, Any] = {}
     if note.whole != written.whole:
         changes["content"] = note.whole
@@ -125,7 +125,7 @@ def edits(note: NoteText, written: NoteText) -> Edits:
 
 
 def draft_of(note: NoteText, name: str, id: str) -> Draft:
-    """Return the memory that a new note is. Raises InvalidInput if its metadata is not sound."""
+    """Return the draft of a memory for a new note at the path `name`. Raises InvalidInput if its metadata is not sound."""
     unread = {} if note.unread is None else {front_matter.UNREAD: note.unread}
     metadata = {**note.metadata, **unread}
     check_metadata(metadata)
@@ -137,8 +137,3 @@ def draft_of(note: NoteText, name: str, id: str) -> Draft:
         title=note.title or PurePosixPath(name).stem,
         metadata=metadata,
     )
-
-
-def is_same(note: NoteText, written: NoteText) -> bool:
-    """Tell whether a note equals the memory's own note."""
-    return not edits(note, written).changes

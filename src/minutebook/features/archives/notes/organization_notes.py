@@ -1,4 +1,4 @@
-"""The notes of one organization: which there are, the path of each, and its links."""
+"""The notes of one organization: their paths, links and content."""
 
 import hashlib
 from collections import defaultdict
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from minutebook.features.archives.notes import note_form
-from minutebook.features.archives.notes.note_folder import Agreed, agreed_on
+from minutebook.features.archives.notes.note_folder import AgreedFile, agreed_on
 from minutebook.features.archives.notes.note_form import Target
 from minutebook.memory.access.visibility import VisibleMoment
 from minutebook.record.json_lines import json_line
@@ -26,18 +26,18 @@ from minutebook.record.records import (
     Turn,
 )
 
-File: TypeAlias = tuple[Agreed, Iterable[bytes]]
-"""The state that a note is to have, without the digest of its file, and its content."""
+File: TypeAlias = tuple[AgreedFile, Iterable[bytes]]
+"""The state that a note is to have, without the digest of its file, and its content in pieces."""
 
 _Links: TypeAlias = Mapping[str, list[tuple[str, Target]]]
-"""By the id of a record, what it leads to: the type of the edge, and the note."""
+"""The links of records, by id: the type of each edge, and the note that it leads to."""
 
 
 class OrganizationNotes:
     """The notes of one organization, as of one moment."""
 
     def __init__(self, moment: VisibleMoment, paths: Mapping[str, str] | None = None) -> None:
-        """Name the notes; `paths` gives by id those of memories that have a place of their own, without `.md`."""
+        """Choose the path of each note; `paths` has by id those of existing notes, without `.md`."""
         self._moment = moment
         name = moment.organization
         self._root = (
@@ -65,7 +65,7 @@ class OrganizationNotes:
         yield from self.others()
 
     def memories(self) -> Iterator[tuple[Memory, str, Sequence[tuple[str, Target]]]]:
-        """Yield each memory with the name of its note and its links."""
+        """Yield each memory with the path of its note and its links."""
         links = self._links(Mention, Link)
         for memory in self._moment.each(Memory):
             own = links.get(memory.id, [])
@@ -92,7 +92,7 @@ class OrganizationNotes:
         yield from self._sessions()
 
     def _sessions(self) -> Iterator[File]:
-        """Yield the sessions one by one; of their turns no more than ids are held."""
+        """Yield the notes of sessions, with the turns of one session in memory."""
         firsts: dict[tuple[str, str | None, str | None], Turn] = {}
         for turn in self._moment.each(Turn):
             key = (turn.session, turn.repository, turn.user)
@@ -103,26 +103,29 @@ class OrganizationNotes:
             here = self._moment.narrowed(session=session, repository=repository, user=user)
             summary = next(iter(here.each(Summary)), None)
             turns = sorted(here.each(Turn), key=lambda turn: (turn.at, turn.id))
-            whose = hashlib.sha256(json_line({"": [session, repository, user]})).hexdigest()
-            target = note_form.target_of(f"{self._root}sessions", session, whose)
+            id = hashlib.sha256(json_line({"": [session, repository, user]})).hexdigest()
+            target = note_form.target_of(f"{self._root}sessions", session, id)
             pieces = note_form.session_note(session, first, summary, turns)
-            agreed = Agreed(Kind.TURN, "", "", f"{target.path}.md")
+            agreed = AgreedFile(Kind.TURN, "", "", f"{target.path}.md")
             yield agreed, (piece.encode() for piece in pieces)
 
     def _name(self, folder: str, label: str, id: str) -> None:
+        """Choose a path in the folder for the note of a record, other than that of every other note."""
         target = note_form.target_of(f"{self._root}{folder}", label, id)
         if target.path in self._paths:
-            # Two ids that end alike: the other's note must stay.
+            # Another record has the same label and end of its id.
             whole = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
             target = replace(target, path=f"{target.path}-{whole}")
         self._paths.add(target.path)
         self._targets[id] = target
 
     def _file(self, record: Record, text: str) -> File:
-        return Agreed(record.kind, "", "", f"{self._targets[record.id].path}.md"), [text.encode()]
+        return AgreedFile(record.kind, "", "", f"{self._targets[record.id].path}.md"), [
+            text.encode()
+        ]
 
     def _links(self, *classes: type[Edge]) -> _Links:
-        """Return the links of the records, as far as the caller may see them, in the order of the notes."""
+        """Return the links by edges of some classes whose ends both have notes, sorted by type and path."""
         links: dict[str, list[tuple[str, Target]]] = defaultdict(list)
         for of in classes:
             for edge in self._moment.each(of):

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from minutebook.app import App
-from minutebook.features.catalog.contract.shapes import Shape, id_meant, id_named, whole, written
+from minutebook.features.catalog.contract.shapes import Shape, after_write, find_id, id_in, whole
 from minutebook.memory.knowledge.similar import resembling
 from minutebook.record import policy
 from minutebook.record.caller import Caller
@@ -17,10 +17,10 @@ from minutebook.record.writing.drafts import Draft
 from minutebook.serve.contracts.contract import Admitted, Operation, Tool
 
 _SHARED = ("organization", "scope_type", "memory_type")
-"""What the items of a batch take from the first that has it."""
+"""The fields that an item of a batch takes from the first item that has it."""
 
-_NOTED = 50
-"""Hits of a list that are noted as its answer."""
+_MOST_NOTED = 50
+"""Hits that are noted as the answer to a search."""
 
 _FIELDS = {
     "title": "title",
@@ -38,21 +38,20 @@ _ENUMS = {"status": Status, "scope_type": ScopeLevel, "memory_type": MemoryType}
 
 @contextmanager
 def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Admitted]:
-    """Admit the caller, in an open store with the right to write scope and status as fields."""
+    """Admit every call; in an open store its caller may write scope and status as fields."""
     yield policy.with_field_writes(caller, app.rules()), arguments
 
 
 def memory_write(app: App, caller: Caller, **arguments: Any) -> Shape:
-    """Keep a new memory, or change a known one as the arguments say."""
-    shape = written(app.memories.write(*_drafted(app, caller, arguments)))
+    """Store a new memory, or change the one with the given id."""
+    shape = after_write(app.memories.write(*_draft(app, caller, arguments)))
     return shape | resembling(caller, "uuid")
 
 
 def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iterator[Shape]:
     """Write several memories, all or none.
 
-    Raises InvalidInput if no item gives a field that all share, InBatch if one item cannot be
-    written.
+    Raises InvalidInput if no item has a field of _SHARED, InBatch if an item cannot be written.
     """
     shared = {name: next((item[name] for item in items if name in item), None) for name in _SHARED}
     drafts = []
@@ -62,26 +61,26 @@ def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iter
             if name not in complete:
                 raise InvalidInput(f"items[{index}].{name}", "is required in one of the items")
         try:
-            drafts.append(_drafted(app, caller, complete))
+            drafts.append(_draft(app, caller, complete))
         except MinutebookError as error:
             raise InBatch(index, error) from error
-    return map(written, app.memories.write_all(drafts))
+    return map(after_write, app.memories.write_all(drafts))
 
 
 def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
     """Change the given fields of a memory. Raises InvalidInput if none is given."""
     if not arguments:
         raise InvalidInput(" or ".join(_FIELDS), "is required: there is nothing to change")
-    changes = {_FIELDS[name]: _told(name, value) for name, value in arguments.items()}
+    changes = {_FIELDS[name]: _typed(name, value) for name, value in arguments.items()}
     if changes.get("metadata", ...) is None:
         changes["metadata"] = {}
-    changed = app.memories.update(caller, id_meant(app, caller, id), changes)
-    return written(changed) | resembling(caller, "uuid")
+    changed = app.memories.update(caller, find_id(app, caller, id), changes)
+    return after_write(changed) | resembling(caller, "uuid")
 
 
 def memory_delete(app: App, caller: Caller, id: str) -> str:
     """Hide a memory."""
-    return f"Memory {app.memories.remove(caller, id_meant(app, caller, id)).uuid} has been soft-deleted."
+    return f"Memory {app.memories.remove(caller, find_id(app, caller, id)).uuid} has been soft-deleted."
 
 
 def memory_search(
@@ -90,9 +89,9 @@ def memory_search(
     """Find every memory that matches, by relevance if there is a query."""
     question = query.strip() or None
     first: list[tuple[Memory, float]] = []
-    with suppress(ScopeViolation):  # Of what is not the caller's, nothing is found.
-        for found in app.filtered_search.rank_all(caller, question, _narrowing(filters or {})):
-            if len(first) < _NOTED:
+    with suppress(ScopeViolation):  # Nothing is found in a scope that is not the caller's.
+        for found in app.filtered_search.rank_all(caller, question, _query(filters or {})):
+            if len(first) < _MOST_NOTED:
                 first.append((found.memory, found.score))
             shape = whole(found.memory)
             yield shape if question is None else shape | {"relevance": found.score}
@@ -122,16 +121,11 @@ def memory_vector_search(
     question = vector if query is None else query
     assert question is not None
     try:
-        hits = app.filtered_search.by_vector(
-            caller, question, _narrowing(conditions), threshold, limit
-        )
+        hits = app.filtered_search.by_vector(caller, question, _query(conditions), threshold, limit)
     except ScopeViolation:
         return []
     app.note_answer(
-        caller,
-        "memory-vector-search",
-        query or "",
-        ((hit.memory, hit.similarity) for hit in hits),
+        caller, "memory-vector-search", query or "", ((hit.memory, hit.similarity) for hit in hits)
     )
     return [
         whole(hit.memory) | {"similarity": hit.similarity, "rank_score": hit.score} for hit in hits
@@ -141,8 +135,8 @@ def memory_vector_search(
 def memory_link(
     app: App, caller: Caller, source_id: str, target_id: str, relation_type: str
 ) -> str:
-    """Lead from one memory to another."""
-    source, target = (id_meant(app, caller, each) for each in (source_id, target_id))
+    """Link one memory to another."""
+    source, target = (find_id(app, caller, each) for each in (source_id, target_id))
     app.links.link(caller, source, target, relation_type)
     return f"Memories linked successfully as '{relation_type}'."
 
@@ -158,13 +152,13 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-def _drafted(app: App, caller: Caller, arguments: Mapping[str, Any]) -> tuple[Caller, Draft]:
-    """Return the caller narrowed to the organization that is named, and the draft."""
+def _draft(app: App, caller: Caller, arguments: Mapping[str, Any]) -> tuple[Caller, Draft]:
+    """Return the caller narrowed to the named organization, and the draft."""
     text = arguments.get("id")
-    id = None if text is None else id_named(text)
+    id = None if text is None else id_in(text)
     narrowed = app.memories.narrowed(caller, arguments["organization"], id)
     fields = {
-        _FIELDS[name]: _told(name, value) for name, value in arguments.items() if name in _FIELDS
+        _FIELDS[name]: _typed(name, value) for name, value in arguments.items() if name in _FIELDS
     }
     return narrowed, Draft(
         **fields,
@@ -175,8 +169,9 @@ def _drafted(app: App, caller: Caller, arguments: Mapping[str, Any]) -> tuple[Ca
     )
 
 
-def _narrowing(filters: Mapping[str, Any]) -> MemoryQuery:
-    criteria = {name: _told(name, value) for name, value in filters.items()}
+def _query(filters: Mapping[str, Any]) -> MemoryQuery:
+    """Return the query for filters by the contract's names."""
+    criteria = {name: _typed(name, value) for name, value in filters.items()}
     return MemoryQuery(
         organization=criteria.get("organization"),
         repository=criteria.get("repository"),
@@ -187,6 +182,7 @@ def _narrowing(filters: Mapping[str, Any]) -> MemoryQuery:
     )
 
 
-def _told(name: str, value: Any) -> Any:
+def _typed(name: str, value: Any) -> Any:
+    """Return a field's value, as a member of its enumeration if it has one."""
     enum = _ENUMS.get(name)
     return value if enum is None or value is None else enum(value)

@@ -11,8 +11,8 @@ from minutebook.features.catalog.contract.shapes import (
     READS_AS_INSTRUCTIONS,
     TITLE_WORDS,
     Shape,
-    id_meant,
-    light,
+    find_id,
+    in_index,
     title,
     whole,
 )
@@ -26,19 +26,19 @@ from minutebook.serve.contracts.answers import as_json
 from minutebook.serve.contracts.resources import ResourceHandlers, text_of
 
 INDEXED = 50
-"""How many memories the index holds."""
+"""Memories in the index."""
 
 COMPLETED = 101
-"""How many completions are looked for: one more than the protocol shows, to tell that there are more."""
+"""Completions that are searched: one more than the protocol allows, to tell that there are more."""
 
 
 def index(app: App, caller: Caller) -> Iterator[Shape]:
     """Show the memories that changed last, newest first, without their content.
 
-    Clients load it unasked: a title, or metadata, that reads as instructions is left out unless a person said it.
+    Clients load the index unasked: a title, or metadata, that reads as instructions is left out unless a person wrote it.
     """
     for each in app.browsing.latest(caller, INDEXED):
-        shown = light(each) | {"title": _listed_title(app, each)}
+        shown = in_index(each) | {"title": _listed_title(app, each)}
         is_left_out = app.doors.reads_as_instructions(
             each, "\n".join(map(str, shown["metadata"].values()))
         )
@@ -46,11 +46,8 @@ def index(app: App, caller: Caller) -> Iterator[Shape]:
 
 
 def memory(app: App, caller: Caller, id: str) -> Shape:
-    """Show one memory and its links.
-
-    By both forms of its id, since the audit trail names it by the short one.
-    """
-    found = app.memories.read(caller, id_meant(app, caller, id))
+    """Show one memory and its links, with both forms of its id, since the audit trail has the short one."""
+    found = app.memories.read(caller, find_id(app, caller, id))
     links = [_link(each) for each in app.browsing.links(caller, found)]
     further = {"short_id": found.id, "version": found.version, "links": links}
     return whole(found) | further | mark_of(found)
@@ -58,7 +55,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 
 def history(app: App, caller: Caller, id: str) -> Shape:
     """Show the earlier versions of a memory, and the acts on it, oldest first."""
-    found = app.memories.read(caller, id_meant(app, caller, id))
+    found = app.memories.read(caller, find_id(app, caller, id))
     past = app.memories.history(caller, found)
     return {
         "id": found.uuid,

@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 Shape = dict[str, Any]
 
 READS_AS_INSTRUCTIONS = "Reads as instructions, and no person confirmed it; read it by its id"
-"""Stands in a list for the title of such a memory."""
+"""In a list, in place of a title that reads as instructions."""
 
 TITLE_WORDS = 12
-"""How many words the index policy allows in a title."""
+"""Words of a title that the index policy allows."""
 
 METADATA_KEYS = 5
-"""How many keys it allows in metadata, and how many the index shows."""
+"""Keys of metadata that the index policy allows, and that the index shows."""
 
 METADATA_LENGTH = 50
-"""How many characters of a value the index shows."""
+"""Characters of a value that the index shows."""
 
 
-def id_named(text: str) -> str:
-    """Return the id that a text is a form of. Raises NotFound if it is none."""
+def id_in(text: str) -> str:
+    """Return the id that a text spells in any form. Raises NotFound if it is not an id."""
     id = id_of(text)
     if id is None:
         raise NotFound(Kind.MEMORY, text)
     return id
 
 
-def id_meant(app: "App", caller: Caller, text: str) -> str:
-    """Return the id of the memory that a caller names by a text. Raises NotFound if it is no form of an id."""
-    return app.memories.id_meant(caller, id_named(text))
+def find_id(app: "App", caller: Caller, text: str) -> str:
+    """Return the id of the memory that a caller means by a text. Raises NotFound if the text is not an id."""
+    return app.memories.id_meant(caller, id_in(text))
 
 
 def whole(memory: Memory) -> Shape:
-    """Show a complete memory; one without a title has its first words there, as in the index."""
+    """Show all of a memory; without a title it has one made from its text."""
     return {
         "id": memory.uuid,
         "organization": organization(memory),
@@ -59,16 +59,16 @@ def whole(memory: Memory) -> Shape:
     }
 
 
-def written(memory: Memory) -> Shape:
-    """Show a memory that was just written, with a warning for each rule of the index it breaks."""
+def after_write(memory: Memory) -> Shape:
+    """Show a memory after a write, with a warning for each rule of the index policy that it breaks."""
     warnings = broken_rules(memory)
     return whole(memory) | ({"warnings": warnings} if warnings else {})
 
 
-def light(memory: Memory) -> Shape:
-    """Show a memory in the index: never its content, of its metadata only short and flat values.
+def in_index(memory: Memory) -> Shape:
+    """Show a memory in the index, without its content, and of its metadata only short scalar values.
 
-    Where no title was given, one made from how the text begins stands in.
+    Without a title it has one made from its text.
     """
     scalars = [(key, value) for key, value in memory.metadata.items() if _is_scalar(value)]
     return {
@@ -91,13 +91,13 @@ def title(memory: Memory) -> str:
 
 
 def organization(memory: Memory) -> str:
-    """Return the organization with which a memory was written, also where it is kept for all."""
-    stated = "" if memory.origin is None else memory.origin.organization
-    return stated or memory.organization
+    """Return the organization with which a memory was written, also if it has system scope."""
+    named = "" if memory.origin is None else memory.origin.organization
+    return named or memory.organization
 
 
 def importance(memory: Memory) -> int:
-    """Return the importance as an integer from 1 to 10; other contracts keep fractions."""
+    """Return the importance rounded to an integer from 1 to 10; other contracts allow fractions."""
     return min(10, max(1, round(memory.importance)))
 
 

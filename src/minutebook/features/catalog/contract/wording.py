@@ -90,10 +90,9 @@ _ABBREVIATED = re.compile(
 
 
 def title_from(text: str) -> str:
-    """Return the first sentence of the first line with a word in it, without marks of Markdown.
+    """Return the first sentence of the first line with a word, without Markdown; "" if there is none.
 
-    At most 12 words and 100 characters: of a longer one as many whole words as fit, and "…". Empty if
-    there is no word.
+    A longer one is cut to whole words, at most MAX_TITLE_WORDS and MAX_TITLE_CHARACTERS, followed by "…".
     """
     lines = (_EMPHASIS.sub("", _MARKS.sub("", line.strip())) for line in text.splitlines())
     line = next((each for each in lines if any(map(str.isalnum, each))), "")
@@ -116,6 +115,6 @@ def _shortened(sentence: str) -> str:
     shortened = " ".join(words[:MAX_TITLE_WORDS])
     if len(shortened) >= MAX_TITLE_CHARACTERS:
         shortened = shortened[:MAX_TITLE_CHARACTERS]
-        # A word longer than a title is the only one that is cut.
+        # Only a word that is longer than a title is cut itself.
         shortened = shortened.rpartition(" ")[0] or shortened[: MAX_TITLE_CHARACTERS - 1]
     return f"{shortened.rstrip(' .:;,')}…"

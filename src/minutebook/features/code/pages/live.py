@@ -12,7 +12,7 @@ from minutebook.features.code.pages.projects import projects_part
 from minutebook.features.code.reading import CodeReading
 from minutebook.features.pages.frame.catalogue import PageLanguage, speaking, spoken
 from minutebook.features.pages.frame.host import Host
-from minutebook.features.pages.views.live import BEAT, EVERY
+from minutebook.features.pages.views.live import BEAT, CHECK_EVERY
 from minutebook.record.caller import Caller
 from minutebook.record.errors import MinutebookError
 from minutebook.record.records import IndexState
@@ -65,7 +65,7 @@ class LiveProjects:
             if time.monotonic() - sent >= BEAT:
                 sent = time.monotonic()
                 yield ": still here\n\n"
-            await anyio.sleep(EVERY)
+            await anyio.sleep(CHECK_EVERY)
 
     async def _look(self, caller: Caller) -> _Look:
         """Return the state of the projects for a caller; callers that may see the same share one for half of EVERY."""
@@ -73,7 +73,7 @@ class LiveProjects:
         audience = caller.organization, caller.repositories, caller.user, language
         async with self._lock:
             now, last = time.monotonic(), self._looks.get(audience)
-            if last is not None and now - last.at < EVERY / 2:
+            if last is not None and now - last.at < CHECK_EVERY / 2:
                 return last
 
             def task(app: App, caller: Caller) -> _Look:
@@ -86,7 +86,7 @@ class LiveProjects:
                     markup, state = projects_part(projects)
                 return _Look(now, object() if is_busy else mark, " ".join(markup.split()), state)
 
-            look = await self._host.look(caller, task)
+            look = await self._host.run_shared(caller, task)
             recent = {key: each for key, each in self._looks.items() if now - each.at < BEAT}
             self._looks = {**recent, audience: look}
             return look

@@ -15,7 +15,7 @@ from minutebook.record.writing.drafts import Draft
 from minutebook.serve.contracts.contract import Operation
 
 LATEST = 10
-"""How many versions are shown of a memory."""
+"""Versions of a memory that are shown."""
 
 Shape = dict[str, Any]
 
@@ -54,13 +54,13 @@ def memory_search(
     types = None if type_filter is None else frozenset({MemoryType(type_filter)})
     found = app.get(GovernedMemories).search(caller, query, types, limit)
     app.note_answer(caller, "memory_search", query, ((each.memory, each.score) for each in found))
-    return {"memories": [_brief(each.memory) for each in found], "count": len(found)}
+    return {"memories": [_summary(each.memory) for each in found], "count": len(found)}
 
 
 def memory_read(app: App, caller: Caller, memory_id: str) -> Shape:
     """Show one memory whole, with its latest versions."""
     memory, versions = app.get(GovernedMemories).read(caller, memory_id)
-    return _whole(memory, versions[-LATEST:])
+    return _memory(memory, versions[-LATEST:])
 
 
 def memory_lock(app: App, caller: Caller, memory_id: str) -> Shape:
@@ -87,8 +87,8 @@ def _state(memory: Memory) -> Shape:
     return {"memory_id": memory.uuid, "status": memory.status}
 
 
-def _brief(memory: Memory) -> Shape:
-    """Show the part of a memory that an agent needs, without ids and times of the store's own."""
+def _summary(memory: Memory) -> Shape:
+    """Return the fields of a memory that an agent needs."""
     return {
         "memory_id": memory.uuid,
         "content": memory.content,
@@ -98,10 +98,10 @@ def _brief(memory: Memory) -> Shape:
     }
 
 
-def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
-    """Show all of a memory, its latest versions newest first.
+def _memory(memory: Memory, versions: Sequence[Version]) -> Shape:
+    """Return all fields of a memory, with its latest versions, the newest first.
 
-    By both forms of its id, since the audit trail names it by the short one.
+    It has both forms of the id, since the audit trail has the short one.
     """
     further = {
         "title": memory.title,
@@ -110,7 +110,7 @@ def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
         "metadata": dict(memory.metadata) or None,
     }
     return {
-        **_brief(memory),
+        **_summary(memory),
         "short_id": memory.id,
         **{name: value for name, value in further.items() if value is not None},
         "importance": memory.importance,

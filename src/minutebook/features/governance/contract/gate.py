@@ -1,6 +1,6 @@
-"""The context that every call carries: checked before anything else, and whatever is refused entered.
+"""The context of every call: it is checked first, and each refusal is audited.
 
-What the context claims narrows the caller whom the start-up identity made; it never widens.
+The context can only narrow the caller of the start-up identity.
 """
 
 import json
@@ -28,14 +28,14 @@ ACTS: Mapping[str, str] = {
     "memory.lock": "lock",
     "memory.deprecate": "deprecate",
 }
-"""What a call that is refused before a service heard of it would have done."""
+"""The act of each tool, for the audit of calls that are refused before a service is called."""
 
 _FIELDS = Arguments(CONTEXT, CONTEXT_RULES, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateContext:
-    """The caller's claimed identity, for which organization and repository, in which request."""
+    """The context of a call: agent, organization, repository and request."""
 
     agent: str
     organization: UUID
@@ -59,14 +59,14 @@ def admit(
     known = with_call(replace(caller, name=name), request=request)
     act, subject = ACTS[tool.name], _subject(arguments)
     with app.trail.audit_errors(known, act, subject, (InvalidInput, ScopeViolation)):
-        asking = _narrowed(app, known, _checked(tool, arguments))
+        narrowed = _narrowed(app, known, _checked(tool, arguments))
     others = {name: value for name, value in arguments.items() if name != "context"}
-    with app.trail.audit_errors(asking, act, subject, (Conflict, InvalidInput, NotFound)):
-        yield asking, others
+    with app.trail.audit_errors(narrowed, act, subject, (Conflict, InvalidInput, NotFound)):
+        yield narrowed, others
 
 
 def _narrowed(app: App, caller: Caller, context: GateContext) -> Caller:
-    """Bind a caller to the organization and repository of the context.
+    """Return the caller narrowed to the organization and repository of the context.
 
     Raises ScopeViolation if the context names another agent, or a place that is not the caller's.
     """
@@ -74,18 +74,18 @@ def _narrowed(app: App, caller: Caller, context: GateContext) -> Caller:
         raise ScopeViolation(
             f"act as {context.agent!r}", "this connection belongs to {name!r}", name=caller.name
         )
-    held = policy.narrowed_to(
+    narrowed = policy.narrowed_to(
         caller,
         organization=app.overview.organization_with(caller, context.organization),
         repository=repository_with(caller, context.repository),
     )
-    return replace(held, governed=True, writes_system=False)
+    return replace(narrowed, governed=True, writes_system=False)
 
 
 def _checked(tool: Tool, arguments: Mapping[str, Any]) -> GateContext:
     """Return the context of a call.
 
-    Raises InvalidInput if it is not whole or does not fit the tool.
+    Raises InvalidInput if it is incomplete or does not fit the tool.
     """
     match arguments.get("context"):
         case None:

@@ -22,13 +22,13 @@ from minutebook.serve.contracts.resources import text_of
 PROMISE: Mapping[str, Any] = json.loads(text_of(__package__, "contract.json"))
 CODES: Mapping[str, Mapping[str, Any]] = PROMISE["errors"]
 CONTEXT: Mapping[str, Any] = PROMISE["tools"][0]["inputSchema"]["properties"]["context"]
-"""What a context is: the same for every tool."""
+"""The schema of the context, the same for every tool."""
 
 CONTEXT_RULES: Mapping[str, Any] = PROMISE["tools"][0]["enforce"]["context"]["properties"]
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Return the failure for an error: its cause, subject and remedy, for the model and its user."""
+    """Return the failure for an error: its code, and a message with subject and remedy."""
     code, message = _coded(error, _memory_in(arguments))
     structured = {
         "code": code,
@@ -40,7 +40,7 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
 
 
 def claims(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the agent's and the request's id of a call's context, each only if well formed."""
+    """Return `agent_id` and `request_id` of a call's context, each only if it is well formed."""
     match arguments.get("context"):
         case Mapping() as context:
             ids = {name: context.get(name) for name in ("agent_id", "request_id")}
@@ -82,7 +82,7 @@ def _coded(error: MinutebookError, memory: str) -> tuple[str, str]:
 
 
 def _trouble(error: MinutebookError) -> str:
-    """Return the text for a fault of the server."""
+    """Return the message for an error of the server."""
     match error:
         case EmbeddingNotReady(state="error", reason=reason) | ModelUnavailable(reason=reason):
             return f"The embedding model cannot be used: {reason}. Tell whoever runs the server."
@@ -95,7 +95,7 @@ def _trouble(error: MinutebookError) -> str:
 
 
 def _memory_in(arguments: Mapping[str, Any]) -> str:
-    """Show the memory's id as it was given, shortened if it is none."""
+    """Return the memory's id as it was sent, shortened."""
     text = json.dumps(arguments.get("memory_id"), ensure_ascii=True, default=str).strip('"')
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -1,1 +1,1 @@
-"""How contracts are served over HTTP: MCP, its older streams, plain operations and their OpenAPI document."""
+"""The protocols of contracts over HTTP: MCP, plain operations and their OpenAPI document."""

@@ -1,4 +1,4 @@
-"""MCP at one path: streams and sessions as the SDK keeps them, and single requests without any."""
+"""MCP at one path: with the SDK's sessions and streams, or single requests without a session."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
@@ -27,15 +27,15 @@ INITIALIZE = "initialize"
 class Endpoint:
     """Speaks MCP for one server at one path.
 
-    A client that shakes hands and takes streams gets a session. Any other request is answered by
-    itself, with one JSON object if that is all the client accepts: some clients only ever post.
+    A client that begins with a handshake and accepts streams gets a session. Any other request is answered
+    by itself, with one JSON object if the client accepts nothing else.
     """
 
     def __init__(self, server: Server[Any], access: AccessControl) -> None:
         self._server = server
         self._access = access
         self._limits = access.limits
-        # The body is read and measured before either sees it.
+        # This endpoint itself limits the body's size, before either manager reads it.
         size = BODY_BYTES + 1
         self._sessions = StreamableHTTPSessionManager(
             server, max_request_body_size=size, max_sessions=SESSIONS
@@ -46,20 +46,20 @@ class Endpoint:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Keep sessions as long as the server runs."""
+        """Run both managers within this block."""
         async with self._server.lifespan(self._server) as state:
 
             @asynccontextmanager
             async def entered(server: Server[Any]) -> AsyncIterator[Any]:
                 yield state
 
-            # Each of the two would enter it.
+            # Each manager enters the server's lifespan, which must be entered once.
             self._server.lifespan = entered
             async with self._sessions.run(), self._single.run():
                 yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request: a message that is posted, a stream that is opened, a session's end."""
+        """Answer a request: a posted message, a stream to open, or the end of a session."""
         request = Request(scope, receive)
         request.state.call = None
         try:
@@ -90,7 +90,7 @@ class Endpoint:
         if call is not None and call.method == ENDLESS:
             await self._access.stream(handle, scope, receive, send)
             return
-        # A call under way may wait for an answer of the client's, or be told to end.
+        # Answers and notifications do not count: a call under way may wait for them.
         principal = request.state.caller.principal
         with nullcontext() if call is None else self._limits.calls.hold(principal):
             await handle(scope, receive, send)
@@ -107,10 +107,10 @@ class Endpoint:
         return self._single
 
     def _check_may_open_session(self, request: Request) -> None:
-        """Raise TooManyRequests if the caller keeps as many sessions open as one may."""
-        who = authorization_context(request.user)
-        # The SDK bounds the sessions of all, and does not tell whose they are in public.
-        held = sum(each == who for each in self._sessions._session_owners.values())
+        """Raise TooManyRequests if the caller has its share of sessions open."""
+        owner = authorization_context(request.user)
+        # The SDK limits the number of all sessions, and has no public way to their owners.
+        held = sum(each == owner for each in self._sessions._session_owners.values())
         self._limits.sessions.check_quota(request.state.caller.principal, held)
 
 

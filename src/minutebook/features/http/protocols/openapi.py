@@ -2,7 +2,7 @@
 
 Each tool is one operation at `/<tool>`, its arguments a JSON object in the body of a POST. A tool that
 only reads and takes no arguments answers a GET. Errors are `{error, message}`, with the status that the
-contract gives to each by name.
+contract gives to each error name.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from minutebook.serve.contracts.contract import Contract, Tool
 VERSION = "3.1.0"
 
 VERSIONS = ("3.1", "3.0")
-"""The versions of OpenAPI that the document can be had in; the first is the default."""
+"""The versions of OpenAPI in which the document can be written; the first is the default."""
 
 FORMATS = ("json", "yaml")
 """The formats in which it can be written; the first is the default."""
@@ -55,9 +55,9 @@ def operations(contract: Contract) -> list[DocumentedOperation]:
 
 
 def document(contract: Contract, server: str = "/", version: str = VERSIONS[0]) -> Document:
-    """Describe the operations of a contract, served below the URL `server`.
+    """Return the document of a contract's operations, served below the URL `server`.
 
-    Raises InvalidInput if it promises none, or for another version than VERSIONS.
+    Raises InvalidInput if the contract promises none, or if `version` is none of VERSIONS.
     """
     if version not in VERSIONS:
         raise InvalidInput("version", must_be_one_of(VERSIONS, version))
@@ -87,7 +87,7 @@ def _document_3_1(contract: Contract, server: str) -> Document:
 
 
 def exported(contract: Contract, format: str = FORMATS[0], version: str = VERSIONS[0]) -> str:
-    """Write the document in one of FORMATS.
+    """Return the document as a text in one of FORMATS.
 
     Raises InvalidInput if `version` is none of VERSIONS.
     """
@@ -103,7 +103,7 @@ def status_of(contract: Contract, answer: Answer) -> int:
 
 
 def body_of(answer: Answer) -> Mapping[str, Any] | None:
-    """Return the object that an answer sends over plain HTTP, or None if it is no object."""
+    """Return the object that an answer sends over plain HTTP, None if it is another value."""
     return answer.content if answer.error is None else error_body(answer.error)
 
 
@@ -153,7 +153,7 @@ def _path(contract: Contract, operation: DocumentedOperation) -> Document:
             str(status): {"$ref": f"#/components/responses/{status}"}
             for status in _statuses(contract)
         },
-        # What the server says before the contract is asked: no token, too large, too many.
+        # Refusals before the contract is called: no token, too large, too many.
         "default": {"$ref": "#/components/responses/Other"},
     }
     return {operation.method.lower(): described}

@@ -17,7 +17,7 @@ _LACKING = frozenset(
         *("unevaluatedItems", "unevaluatedProperties", "minContains", "maxContains"),
     }
 )
-"""Keywords of JSON Schema 2020-12 that 3.0 does not have, and that nothing there can stand for."""
+"""Keywords of JSON Schema 2020-12 that 3.0 cannot express."""
 
 
 def as_3_0(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def schema_3_0(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(types: list[str]) -> dict[str, Any]:
-    """Return the equivalent of a list of types, of which `null` is none in 3.0."""
+    """Return the 3.0 keywords for a list of types; `null`, which is no type there, becomes `nullable`."""
     others = [each for each in types if each != "null"]
     if not others:
         return {"nullable": True, "enum": [None]}

@@ -1,4 +1,4 @@
-"""Operations of the command line, done for people at other machines, identified by their tokens."""
+"""Operations of the command line over HTTP, for people at other machines with tokens."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
@@ -29,14 +29,14 @@ PATH = "/operations"
 
 
 class OperationWording:
-    """Words errors that an operation meets, and gives their facts for the command line to word."""
+    """Words the errors of operations, with their facts, from which the command line makes its own words."""
 
     name = BY_OPERATION
 
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
     ) -> Failure:
-        """Word an error; a caller with a token learns nothing about this machine."""
+        """Return an error with its facts; a caller with a token learns nothing about this machine."""
         shown = redacted_for(caller, error)
         return Failure(str(shown), cause=type(error).__name__, facts=plain(shown))
 
@@ -44,7 +44,7 @@ class OperationWording:
 def served_operations(
     contracts: Collection[str], *, read_only: bool
 ) -> dict[str, Operation[..., object]]:
-    """Return the operations that belong to some contracts, by name; without those that write if `read_only`."""
+    """Return the operations of some contracts by name, with `read_only` without those that write."""
     return {
         name: each
         for name, each in all_operations().items()
@@ -58,7 +58,7 @@ def operations_route(
     access: AccessControl,
     middleware: Sequence[Middleware],
 ) -> Route:
-    """Return the route to which the arguments of operations are posted, each to its name."""
+    """Return the route of POST requests to `/operations/NAME`, with the arguments as the body."""
     wording, long = OperationWording(), CapacityLimiter(AT_ONCE)
 
     async def answer(request: Request) -> Response:
@@ -66,7 +66,7 @@ def operations_route(
         origin = client_of_header(request.headers.get("user-agent"))
         caller = with_call(access.in_session(caller), origin=origin)
         if (operation := operations.get(name)) is None:
-            return refusal(request, 404, _unserved(name))
+            return refusal(request, 404, _why_not_served(name))
         try:
             given = await arguments_of(request, access.limits)
             work = Work(name, caller)
@@ -92,21 +92,19 @@ def operations_route(
 
 
 def _task(operation: Operation[..., object], given: Mapping[str, Any]) -> Any:
-    """Return the task that does an operation and gives its answer, with the notes beside it."""
+    """Return the task that does an operation and returns its answer and the notes on it."""
 
-    def done(app: App, caller: Caller) -> Mapping[str, Any]:
-        asks = with_call(caller, notes={})
-        answered = operation.answer(app, asks, given)
-        return {
-            "answer": answered,
-            "notes": {name: note.text for name, note in asks.call.notes.items()},
-        }
+    def task(app: App, caller: Caller) -> Mapping[str, Any]:
+        caller = with_call(caller, notes={})
+        answer = operation.answer(app, caller, given)
+        notes = {name: note.text for name, note in caller.call.notes.items()}
+        return {"answer": answer, "notes": notes}
 
-    return done
+    return task
 
 
-def _unserved(name: str) -> str:
-    """Say why an operation is not served."""
+def _why_not_served(name: str) -> str:
+    """Return the reason why an operation is not served."""
     if (known := all_operations().get(name)) is None or known.contract is None:
         return f"{name[:50]!r} is no operation of a server"
     return f"{name} belongs to the contract {known.contract}, or writes; this server does not serve that"

@@ -25,7 +25,7 @@ from minutebook.serve.protocol.message import BadMessage, decoded
 from minutebook.serve.protocol.provenance import client_of_header
 
 NOTES = "Minutebook-Notes"
-"""The header with what the body of an answer has no room for: an object of facts by the note's name."""
+"""The header with the notes on an answer, for which its body has no room: an object of facts by the note's name."""
 
 LONGEST_NOTE = 2000
 """Characters of a note that goes into a header; proxies take some 8,000 for all headers."""
@@ -54,7 +54,7 @@ def plain_routes(
                 return Response(status_code=400)
             answer = failed(outcome) if isinstance(outcome, Failure) else outcome
             status = openapi.status_of(contract, answer)
-            return JSONResponse(openapi.body_of(answer), status, _noted(answer))
+            return JSONResponse(openapi.body_of(answer), status, _notes_header(answer))
 
         return answer
 
@@ -62,15 +62,15 @@ def plain_routes(
         Route(each.path, answering(each.tool.name), methods=[each.method], middleware=middleware)
         for each in openapi.operations(contract)
     ]
-    return [*_described(contract), *calls]
+    return [*_document_routes(contract), *calls]
 
 
-def _described(contract: Contract) -> list[BaseRoute]:
+def _document_routes(contract: Contract) -> list[BaseRoute]:
     """Return the routes of the OpenAPI document in each format, in the version of `?version=`."""
 
     @cache
     def written(format: str, version: str) -> str:
-        # When it is first asked for: to write all four takes longer than the rest of a start.
+        # Not at the start: writing all four would double its time.
         return openapi.exported(contract, format, version)
 
     def describing(format: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -87,20 +87,17 @@ def _described(contract: Contract) -> list[BaseRoute]:
     return [Route(f"/openapi.{each}", describing(each)) for each in openapi.FORMATS]
 
 
-def _noted(answer: Answer) -> dict[str, str] | None:
-    """Return the header with the facts of the answer's notes, which the promised body has no room for.
-
-    A note that is too long for a header is left out.
-    """
+def _notes_header(answer: Answer) -> dict[str, str] | None:
+    """Return the header NOTES of an answer, without notes that are too long; None if there are no notes."""
     facts = {name: dict(note.facts) for name, note in answer.notes.items()}
     short = {name: each for name, each in facts.items() if len(json.dumps(each)) <= LONGEST_NOTE}
     return {NOTES: json.dumps(short)} if short else None
 
 
 async def arguments_of(request: Request, limits: Limits) -> Mapping[str, Any]:
-    """Read the object that is a request's body; no body is an empty one.
+    """Return the JSON object in a request's body, {} if there is no body.
 
-    Raises BadBody or BadMessage if it is none.
+    Raises BadBody or BadMessage if the body is something else.
     """
     is_empty = request.headers.get("content-length", "0") == "0"
     if is_empty and "transfer-encoding" not in request.headers:

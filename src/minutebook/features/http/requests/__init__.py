@@ -1,1 +1,1 @@
-"""The gates of each request before it is answered: names, turns, sizes, callers, limits."""
+"""The checks of each request before it is answered: host names, turns, size, caller, limits."""

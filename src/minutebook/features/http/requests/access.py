@@ -23,19 +23,19 @@ from minutebook.serve.limits import RESERVED_THREADS, Limits
 log = logging.getLogger(__name__)
 
 CHECK_EVERY = 2.0
-"""Seconds between two checks that the caller of an open stream is still known."""
+"""Seconds between two checks that the caller of an open stream is still authenticated."""
 
 Check = Callable[[], Awaitable[object]]
-"""Raises Unidentified if the caller of an open stream is let in no more."""
+"""Raises Unidentified if the caller of an open stream is no longer authenticated."""
 
 T = TypeVar("T")
 
 SESSION = "http"
-"""The session in whose name authentication keeps the store running."""
+"""The session with which authentication keeps the store running."""
 
 
 class AccessControl:
-    """Authenticates requests, names their sessions, and ends streams of callers no longer known."""
+    """Authenticates requests, names their sessions, and ends the streams of callers that are no longer authenticated."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class AccessControl:
         *,
         needs_token: bool,
     ) -> None:
-        """`needs_token` refuses every request without one, even where no token exists."""
+        """With `needs_token` every request without a token is refused, even if no token exists."""
         self._open_app = open_app
         self.authenticator = authenticator
         self.limits = limits
@@ -67,7 +67,7 @@ class AccessControl:
         return await self.identify(header)
 
     async def identify(self, header: str | None) -> Caller:
-        """Return the caller of an Authorization header, or of none, in a thread.
+        """Return the caller of an Authorization header, or of a request without one.
 
         Raises Unidentified, KeysUnavailable, StoreError.
         """
@@ -76,32 +76,32 @@ class AccessControl:
     async def ask(
         self, task: Callable[[App], T], threads: anyio.CapacityLimiter | None = None
     ) -> T:
-        """Run a task about callers on the open app, in one of some threads; without them of those that identify."""
+        """Run a task on the open app, in one of `threads`, by default those that are reserved for identifying callers."""
 
         def run() -> T:
             app = self._open_app()
-            # Tokens are in the store, so it runs on when every caller has stopped it for themselves.
+            # Tokens are in the store: it must run even if every caller has stopped it for itself.
             app.database.acquire(SESSION)
             return task(app)
 
         return await anyio.to_thread.run_sync(run, limiter=threads or self._threads)
 
     def release(self, database: EngineControl) -> None:
-        """Forget the sessions of all requests: the server ends, and others may have the store open too."""
+        """Release the store for the sessions of all requests, when the server ends but others use the store too."""
         for session in (SESSION, *self._sessions.values()):
             database.release(session)
 
     def in_session(self, caller: Caller) -> Caller:
-        """Return the caller in the session of its principal, for requests that keep none."""
+        """Return the caller in the session of its principal, for requests without a session of their own."""
         return with_call(caller, session=self._sessions[caller.principal])
 
     async def stream(
         self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, check: Check | None = None
     ) -> None:
-        """Serve a stream until its token ends or the server does.
+        """Serve a stream until its caller is no longer authenticated or the server ends.
 
-        `check` takes the place of the check that the request's token is still valid. Raises
-        TooManyRequests if the principal has its share of streams open.
+        `check` replaces the check of the request's token. Raises TooManyRequests if the principal has its share of
+        streams open.
         """
         request = Request(scope)
         with self.limits.streams.hold(request.state.caller.principal):
@@ -120,7 +120,7 @@ class AccessControl:
             await send(message)
 
         async with anyio.create_task_group() as group:
-            group.start_soon(self._stay, check, group.cancel_scope)
+            group.start_soon(self._end_when_due, check, group.cancel_scope)
             await app(scope, receive, sending)
             group.cancel_scope.cancel()
         if last is None:
@@ -128,8 +128,8 @@ class AccessControl:
         elif last["type"] == "http.response.start" or last.get("more_body"):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _stay(self, check: Check, stream: anyio.CancelScope) -> None:
-        """End a stream when the time has come."""
+    async def _end_when_due(self, check: Check, stream: anyio.CancelScope) -> None:
+        """End a stream once its check fails or the server ends."""
         while not self._leaving.is_set():
             with anyio.move_on_after(CHECK_EVERY):
                 await self._leaving.wait()
@@ -139,7 +139,7 @@ class AccessControl:
             except Unidentified:
                 break
             except (KeysUnavailable, StoreError):
-                # Whether they are known cannot be told now; it could when they came.
+                # The caller cannot be checked now, and was authenticated before.
                 continue
         stream.cancel()
 
@@ -163,7 +163,7 @@ class AccessMiddleware:
             await response(scope, receive, send)
             return
         except (KeysUnavailable, StoreError) as error:
-            # To whom the rest may be told is not known either.
+            # The reason is not sent: the caller may not be allowed to read it.
             log.error("nobody can be identified: %s", error.reason)
             reason = "Nobody can be identified now; the log of the server tells why"
             await refusal(request, 503, reason)(scope, receive, send)

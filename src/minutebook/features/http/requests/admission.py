@@ -1,4 +1,4 @@
-"""Requests wait for their turn, before anything is done for them."""
+"""Requests wait for their turn before anything else is done for them."""
 
 import hashlib
 from ipaddress import ip_address, ip_network
@@ -10,15 +10,15 @@ from minutebook.features.http.requests.body import RequestTurn
 from minutebook.features.http.requests.errors import refused
 from minutebook.serve.limits import KEPT, FairQueue, TooManyRequests
 
-SHOWN = 4
-"""What one principal showed last that is remembered: its tokens and sign-ins."""
+REMEMBERED = 4
+"""Credentials, tokens or sign-ins, that are remembered of one principal: the latest."""
 
 
 class Admission:
-    """Has each request wait for its turn, which ends with the answer, or after TURN_SECONDS.
+    """Has each request wait for a turn of its holder; the turn ends with the answer, or after TURN_SECONDS.
 
-    Whose turn it is, is said by the token or sign-in that the request shows, if a request with it was let in before; else by
-    the address. Nothing is permitted by it.
+    The holder is the principal of the request's credential if an earlier request with it was authenticated, else the
+    client's address. This permits nothing.
     """
 
     def __init__(self, app: ASGIApp, queue: FairQueue) -> None:
@@ -32,8 +32,8 @@ class Admission:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        shown = _shown(request)
-        turn = RequestTurn(self._queue, self._principals.find(shown) or _address(request))
+        credential = _credential(request)
+        turn = RequestTurn(self._queue, self._principals.find(credential) or _address(request))
         request.state.turn = turn
         try:
             await turn.take()
@@ -46,40 +46,37 @@ class Admission:
             turn.release()
             caller = getattr(request.state, "caller", None)
             if caller is not None and caller.token:
-                self._principals.remember(shown, caller.principal)
+                self._principals.remember(credential, caller.principal)
 
 
 class _Principals:
-    """The principals of requests' credentials: of each the last few, so that none makes another forgotten."""
+    """The principals of credentials: the last few of each principal, so that none displaces those of another."""
 
     def __init__(self) -> None:
-        self._of: dict[bytes, str] = {}
-        # Both in the order in which they came last.
-        self._shown: dict[str, dict[bytes, None]] = {}
+        self._principals: dict[bytes, str] = {}
+        # Principals and their credentials are in the order in which they came last.
+        self._credentials: dict[str, dict[bytes, None]] = {}
 
-    def find(self, shown: bytes) -> str | None:
-        """Return the principal of a credential; None if it was not remembered."""
-        return self._of.get(shown)
+    def find(self, credential: bytes) -> str | None:
+        """Return the principal of a credential; None if it is not remembered."""
+        return self._principals.get(credential)
 
-    def remember(self, shown: bytes, principal: str) -> None:
+    def remember(self, credential: bytes, principal: str) -> None:
         """Remember the principal of a credential."""
-        by_it = self._shown[principal] = self._shown.pop(principal, {})
-        by_it.pop(shown, None)
-        by_it[shown] = None
-        self._of[shown] = principal
-        if len(by_it) > SHOWN:
-            self._forget(by_it, next(iter(by_it)))
-        if len(self._shown) > KEPT:
-            longest_ago = self._shown.pop(next(iter(self._shown)))
-            for each in list(longest_ago):
-                self._forget(longest_ago, each)
-
-    def _forget(self, by_it: dict[bytes, None], shown: bytes) -> None:
-        del by_it[shown]
-        self._of.pop(shown, None)
+        own = self._credentials[principal] = self._credentials.pop(principal, {})
+        own.pop(credential, None)
+        own[credential] = None
+        self._principals[credential] = principal
+        if len(own) > REMEMBERED:
+            oldest = next(iter(own))
+            del own[oldest]
+            self._principals.pop(oldest, None)
+        if len(self._credentials) > KEPT:
+            for each in self._credentials.pop(next(iter(self._credentials))):
+                self._principals.pop(each, None)
 
 
-def _shown(request: Request) -> bytes:
+def _credential(request: Request) -> bytes:
     """Return the digest of a request's credential."""
     headers = request.headers
     text = headers.get("authorization") or headers.get("cookie", "")

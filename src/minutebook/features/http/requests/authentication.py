@@ -1,4 +1,4 @@
-"""The caller over HTTP: from the Authorization header to a caller, or to a refusal with its reason."""
+"""Authentication over HTTP: from the Authorization header to a caller, or a refusal with its reason."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -23,7 +23,7 @@ _LONGEST = 16 * 1024
 
 
 class TokenIssuer(Protocol):
-    """An issuer, by its name, of signed tokens that let callers in."""
+    """An issuer of signed tokens that authenticate callers; `name` is its `iss` claim."""
 
     name: str
 
@@ -43,7 +43,7 @@ class Authenticator:
     def is_required(self) -> bool:
         """Tell whether a token is required, since others than the owner may call.
 
-        A public URL says so before the first token: what a proxy passes on comes from this machine.
+        With a public URL it is, also before the first token: requests through a proxy come from this machine.
         """
         return (
             self._settings.of(HttpSettings).public_url is not None
@@ -66,7 +66,7 @@ class Authenticator:
         shown = shown.strip()
         is_fitting = 0 < len(shown) <= _LONGEST and shown.isascii()
         if scheme.lower() != _SCHEME or not is_fitting:
-            raise tokens.refused(
+            raise tokens.audited_refusal(
                 "Malformed", Reason("the header must be: Authorization: Bearer TOKEN")
             )
         if shown.startswith(PREFIX) or self.issuer is None:
@@ -107,6 +107,6 @@ def user_of(caller: Caller) -> AuthenticatedUser:
 
 
 def _quotable(text: str) -> str:
-    """Return a text that a header may quote: ASCII without quotes."""
+    """Return a text that can be quoted in a header: ASCII without quotes."""
     plain = text.encode("ascii", "replace").decode()
     return "".join(c if c.isprintable() and c not in '"\\' else "'" for c in plain)

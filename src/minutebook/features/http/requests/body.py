@@ -1,4 +1,4 @@
-"""The body of a request: all of it, within a size and a time; and the turns in which requests wait."""
+"""The body of a request, limited in size and time; and the turn of a request."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from minutebook.serve.limits import TURN_SECONDS, FairQueue, Limits
 
 
 class RequestTurn:
-    """The turn of one request; it may be given back and taken again."""
+    """The turn of one request of a holder; it may be released and taken again."""
 
     def __init__(self, queue: FairQueue, holder: str) -> None:
         self.holder = holder
@@ -36,7 +36,7 @@ class RequestTurn:
 
 @asynccontextmanager
 async def while_waiting(request: Request) -> AsyncIterator[None]:
-    """Leave the turn of a request to others while its client is waited for."""
+    """Release the turn of a request within this block, which waits for the client."""
     turn: RequestTurn | None = getattr(request.state, "turn", None)
     if turn is not None:
         turn.release()
@@ -46,23 +46,23 @@ async def while_waiting(request: Request) -> AsyncIterator[None]:
 
 
 MOST_PARTS = 50_000
-"""Strings and commas that one body of JSON may hold: nobody else is served while it is read, for 0.3 µs a part."""
+"""Strings and commas in a body of JSON, at most: parsing one takes 0.3 µs, and nobody else is served meanwhile."""
 
 BODY_BYTES = 4 << 20
-"""Bytes that a request over HTTP may have."""
+"""Bytes of a request's body over HTTP, at most."""
 
 BODY_SECONDS = 10.0
 """Seconds that an HTTP client may take to send the body of its request."""
 
 LARGE = 65_536
-"""Bytes from which on a body is large: so many are read before anybody asks for them."""
+"""Bytes from which a body is large; the server buffers as many before they are asked for."""
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
 
 class BadBody(Exception):
-    """A body that is not read: the HTTP status and the reason."""
+    """A body that is refused: the HTTP status and the reason."""
 
     def __init__(self, status: int, reason: str, **values: object) -> None:
         super().__init__(reason)
@@ -70,10 +70,10 @@ class BadBody(Exception):
 
 
 async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes:
-    """Read a body of a media type, within the limits of size and time.
+    """Return a request's body of the media type `type`.
 
-    Raises BadBody if it is larger, slower, of another type, or made of too many parts, TooManyRequests if too many of
-    the sender's wait to be read, ClientDisconnect if the client leaves.
+    Raises BadBody if it is too large, too slow, of another type, or has too many parts, TooManyRequests if too many
+    bodies of the sender wait to be read, ClientDisconnect if the client leaves.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != type:
@@ -87,7 +87,7 @@ async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes
     too_many = BadBody(413, reason, most=MOST_PARTS)
     body, parts = bytearray(), Parts()
     try:
-        async with while_waiting(request), _place(request, limits):
+        async with while_waiting(request), _reading_turn(request, limits):
             with anyio.fail_after(BODY_SECONDS):
                 async for part in request.stream():
                     body += part
@@ -105,8 +105,8 @@ async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes
 
 
 @asynccontextmanager
-async def _place(request: Request, limits: Limits) -> AsyncIterator[None]:
-    """Have a large body wait while others of its sender are read: unread bytes stay at its client."""
+async def _reading_turn(request: Request, limits: Limits) -> AsyncIterator[None]:
+    """Wait, for a large body, until few enough others of its sender are read; unread bytes stay with the client."""
     turn: RequestTurn | None = getattr(request.state, "turn", None)
     if turn is None or int(request.headers.get("content-length", LARGE)) < LARGE:
         yield
@@ -116,16 +116,16 @@ async def _place(request: Request, limits: Limits) -> AsyncIterator[None]:
 
 
 class Parts:
-    """Bounds how many strings, and commas outside of them, there are in JSON that comes piece by piece.
+    """Bounds for the number of strings, and commas outside of them, in JSON that comes piece by piece.
 
-    To count them takes a hundred times as long as to count quotation marks and commas.
+    Counting them takes a hundred times as long as counting quotation marks and commas.
     """
 
     def __init__(self) -> None:
         self._quotes = self._escaped = self._commas = self._pieces = 0
 
     def add(self, piece: bytes) -> int:
-        """Read on; return how many there are at least."""
+        """Count in the next piece; return the lower bound."""
         octets = np.frombuffer(piece, np.uint8)
         quotes = octets == ord('"')
         self._quotes += int(np.count_nonzero(quotes))
@@ -134,18 +134,18 @@ class Parts:
         self._pieces += 1
         if not self._quotes:
             return self._commas
-        # Of each piece the first quotation mark may be an escaped one, whose backslash came before.
+        # The first quotation mark of a piece may be escaped by a backslash at the end of the piece before.
         return (self._quotes - self._escaped - self._pieces) // 2
 
     @property
     def most(self) -> int:
-        """How many there are at most."""
+        """The upper bound."""
         return (self._quotes + 1) // 2 + self._commas
 
 
 def parts_of(body: bytes) -> int:
-    """Count the strings, and the commas outside of them, in JSON."""
-    # In pairs, a quotation mark or another backslash behind each.
+    """Return the number of strings, and of commas outside of them, in JSON."""
+    # Backslashes are removed with the backslash or quotation mark that each escapes.
     between = body.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')
     return len(between) // 2 + b"".join(between[::2]).count(b",")
 

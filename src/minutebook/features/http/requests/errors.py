@@ -12,10 +12,10 @@ from minutebook.serve.limits import TooManyRequests
 from minutebook.serve.protocol.message import BadMessage
 
 MCP = "/mcp"
-"""Where MCP is spoken: for the contract that is the default, and below it for each by its name."""
+"""The path of MCP: of the default contract; each contract is below it by its name."""
 
 REFUSALS = (BadBody, BadMessage, TooManyRequests)
-"""Why a request is refused before a contract sees it: it cannot be read, or a limit is reached."""
+"""The errors that refuse a request before a contract sees it: it cannot be read, or a limit is reached."""
 
 
 def refused(
@@ -24,7 +24,7 @@ def refused(
     """Return the response that refuses a request; `id` is its JSON-RPC id, if that was read."""
     match error:
         case BadBody():
-            # What comes after a body that was not read is no request.
+            # After a body that was not read the next request cannot be found.
             closing = {"Connection": "close"}
             return refusal(request, error.status, error.reason, headers=closing)
         case BadMessage():

@@ -1,7 +1,7 @@
-"""Under which names the server may be called, and from which pages.
+"""The host names by which the server may be called, and the origins of pages that may call it.
 
-A page of the web must not make a browser speak to a server of this machine: by a name that its owner
-lets point here (`Host` tells), or from a page of theirs (`Origin` tells).
+A web page must not make a browser call a server of this machine: neither by a name that its owner points
+here (checked by `Host`), nor from its own origin (checked by `Origin`).
 """
 
 import ipaddress
@@ -25,22 +25,22 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen."""
+    """The address at which the server listens."""
 
     host: str
     port: int
 
     @property
     def is_loopback(self) -> bool:
-        """Tell whether nobody but this machine can come in there."""
+        """Tell whether only this machine can connect to it."""
         return _is_loopback(self.host)
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def address_given(text: str) -> Address:
-    """Read HOST:PORT, [IPV6]:PORT, or PORT alone on this machine.
+def parsed_address(text: str) -> Address:
+    """Return the address in a text: HOST:PORT, [IPV6]:PORT, or PORT for 127.0.0.1.
 
     Raises InvalidInput if the text is none of these.
     """
@@ -63,15 +63,15 @@ class AllowedHosts:
     def has_host(self, host: str) -> bool:
         """Tell whether a `Host` header is the server's.
 
-        A number is nobody's to point elsewhere, so any will do.
+        Any IP address is allowed: unlike a name, nobody can point it elsewhere.
         """
         name = None if "@" in host else _name_of(f"//{host}")
         return name is not None and (name in {LOOPBACK, *self.hosts} or _is_number(name))
 
     def has_origin(self, origin: str, host: str) -> bool:
-        """Tell whether a page of that origin may call the server under that `Host`.
+        """Tell whether a page of an origin may call the server by a `Host`: one in `origins`, or of the same host and port.
 
-        Other pages of this machine may not: another program, or another user's, serves them.
+        Pages from other ports of this machine may not: another program or user serves them.
         """
         if origin in self.origins:
             return True

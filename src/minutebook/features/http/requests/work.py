@@ -1,4 +1,4 @@
-"""The work of a long call over HTTP: it has a budget, leaves room for others, and ends with its connection."""
+"""The work of a long call over HTTP: it has a budget, pauses for others, and ends with its connection."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ BUDGET = 5.0
 """Seconds of processor time of one call in the name of a token."""
 
 SLICE, PAUSE = 0.02, 0.01
-"""Seconds of work after which a call pauses, and of that pause: Python runs one thread at a time, and others answer meanwhile."""
+"""Seconds of work after which a call pauses, and seconds of the pause, in which other threads run."""
 
 AT_ONCE = 2
 """Long calls that are worked on at once, of all callers together."""
@@ -36,11 +36,11 @@ class Work:
         self._paused = 0.0
 
     def leave(self) -> None:
-        """Have the work end: nobody waits for it any more."""
+        """Have the work end at its next progress, since its client is gone."""
         self._is_left = True
 
     def __call__(self, part: float, what: str) -> None:
-        """Look whether to go on, and pause now and then; called from the thread that works."""
+        """Raise the error that ends the work, if any, and pause if it is time; called from the working thread."""
         now = time.thread_time()
         if self._began is None:
             self._began = self._paused = now
@@ -54,7 +54,7 @@ class Work:
 
 
 async def while_connected(request: Request, work: Work, run: Callable[[], Awaitable[T]]) -> T:
-    """Await an answer as long as its client does; the body of the request was read. Raises ClientDisconnect if it leaves."""
+    """Await the answer of `run` while the client is connected; its body was read. Raises ClientDisconnect if it leaves."""
     answers = list[T]()
     async with create_task_group() as group:
 

@@ -1,1 +1,1 @@
-"""Telemetry of the server for operators: a log, health, figures, traces."""
+"""Telemetry of the server for operators: an access log, health, metrics."""

@@ -1,4 +1,4 @@
-"""Each request gets an id, a line in the log and a place in the figures; none holds its content."""
+"""Each request gets an id, a line in the log and a count in the metrics, all without its content."""
 
 import logging
 import re
@@ -21,46 +21,46 @@ HEADER = "x-request-id"
 LONGEST_PATH = 200
 """Characters of a path that the log shows."""
 
-_FITTING = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_VALID_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class AccessLog:
-    """Notes each request: its id in `request.state.id`, in the answer and in every log line."""
+    """Logs and counts each request; its id is in `request.state.id`, in the answer and in every log line."""
 
     def __init__(self, app: ASGIApp, count: Callable[[int], None]) -> None:
         self._app = app
         self._count = count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request and say how it went."""
+        """Serve a request, then log and count it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         request, began, status = Request(scope), time.perf_counter(), 0
-        stated = request.headers.get(HEADER, "")
-        request.state.id = stated if _FITTING.fullmatch(stated) else secrets.token_hex(8)
+        sent = request.headers.get(HEADER, "")
+        request.state.id = sent if _VALID_ID.fullmatch(sent) else secrets.token_hex(8)
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 MutableHeaders(scope=message)[HEADER] = request.state.id
-            # uvicorn itself answers a body that is no HTTP, and takes no second answer.
+            # uvicorn itself answers a malformed body, and refuses a second answer.
             with suppress(LocalProtocolError):
                 await send(message)
 
-        mark = request_id.set(request.state.id)
+        previous = request_id.set(request.state.id)
         try:
             await self._app(scope, receive, sending)
         finally:
             self._count(status)
             facts = {
                 "method": request.method,
-                # As it came: what is decoded may hold line breaks, and with them lines of its own.
+                # Not decoded: it could hold line breaks, and so forge lines.
                 "path": scope["raw_path"].decode("latin-1")[:LONGEST_PATH],
                 "status": status,
                 "seconds": round(time.perf_counter() - began, 6),
                 "caller": getattr(getattr(request.state, "caller", None), "name", None),
             }
             log.info("%(method)s %(path)s: %(status)s in %(seconds)s s for %(caller)s", facts)
-            request_id.reset(mark)
+            request_id.reset(previous)

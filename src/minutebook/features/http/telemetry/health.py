@@ -1,4 +1,4 @@
-"""How the server is: alive, ready, and in figures."""
+"""The health of the server: alive, ready, metrics."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,9 @@ from minutebook.serve.app_loader import AppLoader, NotOpen
 def health_routes(loader: AppLoader) -> list[BaseRoute]:
     """Return the routes `/healthz` and `/readyz`, which need no token.
 
-    A server over a database that cannot be reached, or takes no writes, is alive and not ready. One that is ready names the
-    jobs that fail.
+    The server is alive but not ready while its database cannot be reached or written. `/readyz` names failing jobs.
     """
-    # Apart from the calls' threads, which may all be waiting for the database.
+    # A thread of its own: those of calls may all be waiting for the database.
     probing = CapacityLimiter(1)
 
     async def alive(request: Request) -> Response:
@@ -36,7 +35,7 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
             store = await to_thread.run_sync(found.database.state, limiter=probing)
             model = found.embedding.state
             failing = await to_thread.run_sync(found.job_runs.failing, limiter=probing)
-        # A model that cannot be had takes meaning from search, and nothing else from the server.
+        # Without a model, search works by words only: the server is ready.
         is_ready = store == "open" and model != "loading"
         is_waiting = store in ("unreachable", "unwritable")
         status = "ready" if is_ready else "waiting" if is_waiting else "starting"
@@ -48,7 +47,7 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
 
 
 def metrics_route(metrics: Metrics, middleware: Sequence[Middleware]) -> Route:
-    """Return the route `/metrics`, behind the middleware, for admins that are held to no part of the store."""
+    """Return the route `/metrics` with some middleware, for admins of all organizations."""
 
     def written(request: Request) -> Response:
         if not may_read_metrics(request.state.caller):

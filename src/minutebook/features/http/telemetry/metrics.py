@@ -1,4 +1,4 @@
-"""Figures of a server, as Prometheus reads them."""
+"""Metrics of a server for Prometheus."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -47,26 +47,26 @@ class Metrics:
         self._answers = Counter(
             "minutebook_http_responses", "Answers over HTTP.", ("status",), registry=self._registry
         )
-        self._registry.register(_Inside(loader))
+        self._registry.register(_StateCollector(loader))
         ProcessCollector(registry=self._registry)
 
     def observe(self, contract: str, act: str, seconds: float, failure: Failure | None) -> None:
-        """Note one deed."""
+        """Count and time one job, as an `Observer` of the dispatcher."""
         self._seconds.labels(contract, act).observe(seconds)
         if failure is not None:
             self._errors.labels(contract, act, _code(failure)).inc()
 
     def count(self, status: int) -> None:
-        """Note one answer over HTTP."""
+        """Count one answer over HTTP."""
         self._answers.labels(str(status)).inc()
 
     def written(self) -> bytes:
-        """Write the figures out."""
+        """Return the metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
 
 
-class _Inside(Collector):
-    """Reads off the store and the model how they are, whenever figures are asked for."""
+class _StateCollector(Collector):
+    """Collects the metrics of the store and the model, whenever they are asked for."""
 
     def __init__(self, loader: AppLoader) -> None:
         self._loader = loader
@@ -89,11 +89,11 @@ class _Inside(Collector):
         yield _gauge("model_queue", "Calls that embed or wait to.", app.embedding.queue)
         ready = app.embedding.state == "ready"
         yield _gauge("model_ready", "1 if meaning can be searched.", float(ready))
-        yield from _of_summaries(app.summaries.tally)
+        yield from _summaries(app.summaries.tally)
         yield _records(app.database)
 
 
-def _of_summaries(tally: Tally) -> Iterator[Metric]:
+def _summaries(tally: Tally) -> Iterator[Metric]:
     summaries = CounterMetricFamily(
         "minutebook_summaries", "Sessions summarised, by who did it.", labels=["made_by"]
     )
@@ -112,7 +112,7 @@ def _records(database: EngineControl) -> Metric:
         for kind, count in database.counts(COUNTED).items():
             records.add_metric([kind], count)
     except StoreError as error:
-        # Every caller may have stopped the store; the other figures are told all the same.
+        # Every caller may have stopped the store; the other metrics are returned all the same.
         log.debug("records cannot be counted: %s", type(error).__name__)
     return records
 

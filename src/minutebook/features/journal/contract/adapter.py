@@ -1,4 +1,4 @@
-"""Wire words to domain words and back, for the `journal` contract, and who may call it."""
+"""Wire words to domain words and back, for the `journal` contract, and the admission of calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,19 +31,19 @@ def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) ->
 Shape = dict[str, Any]
 
 COLLECTIONS = {"memories": Kind.TURN, "summaries": Kind.SUMMARY}
-"""What the contract calls the kinds of the journal."""
+"""The kinds of the journal, by the contract's names."""
 
 STORED_AS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"}
-"""The names under which Memory Core keeps them."""
+"""The names of their collections in Memory Core."""
 
 
 def healthcheck(app: App, caller: Caller) -> Shape:
-    """Show how the store is, and its faults."""
+    """Return the health of the store, and its faults."""
     return _health(app.database.health(caller), app.clock())
 
 
 def healthcheck_unopened(error: MinutebookError) -> Shape:
-    """Tell the same of a store that could not be opened."""
+    """Return the health of a store that could not be opened."""
     return _health(health_unopened(named(error)[1]), now())
 
 
@@ -51,7 +51,7 @@ def start_database(app: App, caller: Caller) -> Shape:
     """Open the store again."""
     done = app.database.start(caller)
     message = "The store is open." if done else "The store was open already."
-    return _life(app, caller, "started" if done else "already_running", message)
+    return _process_state(app, caller, "started" if done else "already_running", message)
 
 
 def stop_database(app: App, caller: Caller) -> Shape:
@@ -59,18 +59,13 @@ def stop_database(app: App, caller: Caller) -> Shape:
     done = app.database.stop(caller)
     message = "The store is closed to this connection." if done else "It was closed already."
     message += " start_database opens it again."
-    return _life(app, caller, "stopped" if done else "not_running", message)
+    return _process_state(app, caller, "stopped" if done else "not_running", message)
 
 
 def add_memory(
-    app: App,
-    caller: Caller,
-    prompt: str,
-    thought: str,
-    response: str,
-    sessionId: str | None = None,
+    app: App, caller: Caller, prompt: str, thought: str, response: str, sessionId: str | None = None
 ) -> Shape:
-    """Keep a turn."""
+    """Append a turn to a session."""
     turn = app.sessions.add(caller, sessionId, prompt, thought, response)
     return {
         "id": turn.id,
@@ -81,11 +76,7 @@ def add_memory(
 
 
 def get_session_memories(
-    app: App,
-    caller: Caller,
-    sessionId: str,
-    limit: int,
-    offset: int,
+    app: App, caller: Caller, sessionId: str, limit: int, offset: int
 ) -> Shape:
     """Return a session's turns, oldest first."""
     page = app.sessions.page(caller, sessionId, limit, offset)
@@ -98,16 +89,12 @@ def get_session_memories(
 
 
 def query_raw_memories(
-    app: App,
-    caller: Caller,
-    query: str,
-    nResults: int,
-    sessionId: str | None = None,
+    app: App, caller: Caller, query: str, nResults: int, sessionId: str | None = None
 ) -> Shape:
     """Find turns by meaning and by words."""
     hits = app.journal_search.turns(caller, query, nResults, sessionId)
     app.note_answer(caller, "query_raw_memories", query, ((hit.record, hit.score) for hit in hits))
-    return _found(query, [_turn(hit.record) | _nearness(hit) for hit in hits])
+    return _found(query, [_turn(hit.record) | _similarity(hit) for hit in hits])
 
 
 def get_all_summaries(
@@ -132,23 +119,15 @@ def delete_all_summaries(app: App, caller: Caller) -> Shape:
 
 
 def query_summaries(
-    app: App,
-    caller: Caller,
-    query: str,
-    nResults: int,
-    category: str | None = None,
+    app: App, caller: Caller, query: str, nResults: int, category: str | None = None
 ) -> Shape:
     """Find summaries by meaning and by words."""
     hits = app.journal_search.summaries(caller, query, nResults, _category(category))
     app.note_answer(caller, "query_summaries", query, ((hit.record, hit.score) for hit in hits))
-    return _found(query, [_summary(hit.record) | _nearness(hit) for hit in hits])
+    return _found(query, [_summary(hit.record) | _similarity(hit) for hit in hits])
 
 
-def summarize_sessions(
-    app: App,
-    caller: Caller,
-    sessionId: str | None = None,
-) -> Shape:
+def summarize_sessions(app: App, caller: Caller, sessionId: str | None = None) -> Shape:
     """Summarise one session, or all that have no up-to-date summary."""
     if sessionId is None:
         batch = app.summaries.summarize_all(caller)
@@ -167,10 +146,7 @@ def summarize_sessions(
             for each in done
         ],
         "failed": [
-            {
-                "sessionId": each.session.name,
-                "reason": named(redacted_for(caller, each.error))[1],
-            }
+            {"sessionId": each.session.name, "reason": named(redacted_for(caller, each.error))[1]}
             for each in failed
         ],
     }
@@ -201,12 +177,7 @@ def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
         message += f"; {removed} made way"
     if kept:
         message += f"; {kept} stay, which are not yours to remove"
-    return {
-        "imported": imported,
-        "skipped": skipped,
-        "mode": mode,
-        "message": f"{message}.",
-    }
+    return {"imported": imported, "skipped": skipped, "mode": mode, "message": f"{message}."}
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -226,7 +197,7 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 UNOPENED: Mapping[str, Unopened] = {"healthcheck": healthcheck_unopened}
-"""The tools that do not wait for the store to be opened."""
+"""The tools that are answered also if the store could not be opened."""
 
 
 def _health(health: Health, at: datetime) -> Shape:
@@ -241,10 +212,7 @@ def _health(health: Health, at: datetime) -> Shape:
                 "managed": True,
                 "strategy": "embedded",
             },
-            "connection": {
-                "connected": counts is not None,
-                "collections": _collections(counts),
-            },
+            "connection": {"connected": counts is not None, "collections": _collections(counts)},
         },
         "features": {"summarization": health.pulse is not HealthStatus.UNHEALTHY},
         "startup": {
@@ -257,7 +225,7 @@ def _health(health: Health, at: datetime) -> Shape:
     }
 
 
-def _life(app: App, caller: Caller, status: str, detail: str) -> Shape:
+def _process_state(app: App, caller: Caller, status: str, detail: str) -> Shape:
     return {"status": status, "pid": app.database.pid(caller), "detail": detail}
 
 
@@ -280,12 +248,12 @@ def _found(query: str, results: Sequence[Shape]) -> Shape:
     return {"query": query, "count": len(results), "results": results}
 
 
-def _nearness(hit: JournalHit[Turn] | JournalHit[Summary]) -> Shape:
-    """Show how likely a record is about the question, and its distance where it has a vector."""
+def _similarity(hit: JournalHit[Turn] | JournalHit[Summary]) -> Shape:
+    """Return how likely a record is about the question, and its distance if it has a vector."""
     relevance = {"relevance": round(hit.relevance, 2)}
     if hit.distance is None:
         return relevance
-    # The rounding of a cosine may lead a hair beyond what a distance can be.
+    # The rounding error of a cosine may lead beyond the range of a distance.
     clipped = min(2.0, max(0.0, hit.distance))
     return {"distance": clipped, "relevanceScore": 1 / (1 + clipped), **relevance}
 

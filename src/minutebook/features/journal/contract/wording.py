@@ -23,7 +23,7 @@ UNREADABLE = "Database connection failed"
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Return the failure for an error: its cause, subject and remedy, for the model."""
+    """Return the failure for an error: its name and a message."""
     name, message = named(error)
     return Failure(f"Tool Error: {name}. Message: {message}", name=name)
 

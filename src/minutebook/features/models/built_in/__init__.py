@@ -1,1 +1,1 @@
-"""The model in the box: derived once from its weights, run on onnxruntime."""
+"""The built-in model: its files are derived when a wheel is built, and run on onnxruntime."""

@@ -1,7 +1,7 @@
-"""The model in the box: multilingual-e5-small for every language, and all-MiniLM-L6-v2 beside it for English.
+"""The built-in model: multilingual-e5-small for every language, with all-MiniLM-L6-v2 for English.
 
-A vector is the two of them side by side; what is not English has its second half from the first, by
-a map that was fitted. Measurements and reasons are in docs/decisions/0003-built-in-model.md.
+A vector is the concatenation of both models' vectors; for texts in other languages the second half is derived
+from the first, by a fitted map. Measurements and reasons are in docs/decisions/0003-built-in-model.md.
 """
 
 import hashlib
@@ -20,23 +20,24 @@ from minutebook.text.calibration import UNRELATED_COSINE
 from minutebook.text.late_interaction import SignedTokens, TokenStates, pack, signs_of
 
 RECIPE = 2
-"""Counts the ways in which vectors were made; those of different recipes do not mix."""
+"""The version of the computation of vectors; vectors of different versions cannot be compared."""
 STATES_RECIPE = 3
-"""Counts the ways in which token states were made."""
+"""The version of the computation of token states."""
 
 SHARE = 0.7
-"""The part of a cosine that is multilingual-e5-small's."""
+"""The share of multilingual-e5-small in a cosine."""
 
 BLEND = 0.4
-"""The weight of all-MiniLM-L6-v2's vector of an English text beside the mapped one: that of the first alone is far from whatever is mapped."""
+"""The weight of all-MiniLM-L6-v2's own vector of an English text, the mapped one having the rest: without that, it would
+be far from all mapped vectors."""
 
 UNRELATED = 0.53
-"""The cosine of unrelated texts in the space of both, fitted by `python -m benchmarks.calibrate`."""
+"""The mean cosine of unrelated texts in the joint space, fitted by `python -m benchmarks.calibrate`."""
 
 E5_ALONE = Model(
     E5.name, hashlib.sha256(f"{E5.sha256} 1".encode()).hexdigest(), WIDTH, "2", UNRELATED_COSINE
 )
-"""multilingual-e5-small by itself: the model of code, and of all texts in earlier releases."""
+"""multilingual-e5-small alone: the model of code, and of all texts in earlier releases."""
 
 MODEL = Model(
     f"{E5.name} + {MINILM.name}",
@@ -49,9 +50,9 @@ MODEL = Model(
 )
 
 POSITIONS = 512
-"""Tokens that multilingual-e5-small reads at once, prefix and special tokens included."""
+"""The longest input of multilingual-e5-small in tokens, prefix and special tokens included."""
 OVERLAP = 64
-"""Tokens that neighbouring parts of a long text share, at least."""
+"""The least number of tokens that neighbouring parts of a long text share."""
 QUERY_PREFIX, PASSAGE_PREFIX = "query:", "passage:"
 
 MEAN_STATE = Path(__file__).with_name("mean_state.npy")
@@ -61,14 +62,14 @@ MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
 """The mean vector of questions about code, shape (384,); see `benchmarks.mean_question`."""
 
 ENGLISH_SPACE = Path(__file__).with_name("english_space.npz")
-"""How a vector of one model becomes one of the other: unit(`map` @ (v − `mean`)); see `tools.models.fit_english_space`."""
+"""The map between the models' spaces: unit(`map` @ (v − `mean`)); see `tools.models.fit_english_space`."""
 
 
 class BuiltInEmbedder:
-    """Both models, open; safe to call from several threads.
+    """The embedder with both models; safe to call from several threads.
 
-    A text gives the same vector alone and in any batch, to within 1e-6. A query longer than a
-    model reads is cut off; a passage becomes parts that share OVERLAP tokens, each with the prefix.
+    The vector of a text is the same alone and in any batch, to within 1e-6. A query longer than a model's input is cut
+    off; a passage is split into parts that share OVERLAP tokens, each with the prefix.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -101,9 +102,9 @@ class BuiltInEmbedder:
         vector, english = self._space.map_vectors(read.vector), None
         if self._english.is_english(text):
             own, english = self._english.ask(text)
-            vector = _blended(own, vector)
+            vector = _blend(own, vector)
         return Embedded(
-            _joined(read.vector[None], vector[None]),
+            _concatenate(read.vector[None], vector[None]),
             tokens,
             english=english,
             mean_question=self._mean_question,
@@ -111,27 +112,29 @@ class BuiltInEmbedder:
         )
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, the rows of each of shape (parts, 768).
+        """Embed texts to be found; each has rows of shape (parts, 768).
 
-        The states of a part become signs as soon as they are made: a text holds 48 bytes for each token of a model.
+        Token states are reduced to their signs part by part, so that a text needs 48 bytes for each token of a model.
         """
         read = self._read(texts)
-        of_english = [index for index, text in enumerate(texts) if self._english.is_english(text)]
-        lengths = [len(read[index][1].pieces) for index in of_english]
+        english_indices = [
+            index for index, text in enumerate(texts) if self._english.is_english(text)
+        ]
+        lengths = [len(read[index][1].pieces) for index in english_indices]
         parts = [shares(self._multilingual.spans(self._passage, each), each) for each in lengths]
-        english = self._english.read([texts[index] for index in of_english], parts)
-        known = dict(zip(of_english, english, strict=True))
+        english = self._english.read([texts[index] for index in english_indices], parts)
+        known = dict(zip(english_indices, english, strict=True))
         return [
             self._embedded(rows, tokens, known.get(index))
             for index, (rows, tokens) in enumerate(read)
         ]
 
     def embed_code(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed code by multilingual-e5-small alone, the rows of each of shape (parts, 384), without token states."""
+        """Embed code by multilingual-e5-small alone; each has rows of shape (parts, 384), and no token states."""
         return [Embedded(rows) for rows, _ in self._read(texts)]
 
     def spell(self, pieces: Sequence[int]) -> list[str]:
-        """Return word pieces of multilingual-e5-small, by id, as they are written; `▁` stands before one that begins a word."""
+        """Return the texts of word pieces of multilingual-e5-small, by their ids; `▁` marks one that begins a word."""
         return self._tokenizer.spell(pieces)
 
     def _read(self, texts: Sequence[str]) -> list[tuple[Rows, SignedTokens]]:
@@ -154,9 +157,9 @@ class BuiltInEmbedder:
     def _embedded(self, rows: Rows, tokens: SignedTokens, english: EnglishText | None) -> Embedded:
         mapped = self._space.map_vectors(rows)
         if english is None:
-            return Embedded(_joined(rows, mapped), packed=pack(tokens))
-        second = _blended(english.rows, mapped)
-        return Embedded(_joined(rows, second), packed=pack(tokens, english.tokens))
+            return Embedded(_concatenate(rows, mapped), packed=pack(tokens))
+        second = _blend(english.rows, mapped)
+        return Embedded(_concatenate(rows, second), packed=pack(tokens, english.tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,23 +174,23 @@ class _EnglishSpace:
         return unit(np.dot(vectors - self.mean, self.map.T))
 
 
-def _blended(own: Rows, mapped: Rows) -> Rows:
-    """Return unit vectors between those of all-MiniLM-L6-v2 and the mapped ones."""
+def _blend(own: Rows, mapped: Rows) -> Rows:
+    """Return the unit vectors of the weighted means of all-MiniLM-L6-v2's vectors and the mapped ones."""
     return unit(BLEND * own + (1 - BLEND) * mapped)
 
 
-def _joined(first: Rows, second: Rows) -> Rows:
-    """Put the vectors of both models side by side, so that a product is SHARE of one cosine and the rest of the other."""
+def _concatenate(first: Rows, second: Rows) -> Rows:
+    """Return the concatenations of both models' vectors, so that a dot product is SHARE of the first cosine and the rest of the other."""
     first_weight, second_weight = np.sqrt(np.array([SHARE, 1 - SHARE], np.float32))
     return np.hstack([first_weight * first, second_weight * second])
 
 
 def open_model(threads: int | None = None) -> BuiltInEmbedder:
-    """Open both models. `threads` is the number that one run may use; two by default, where the machine has them.
+    """Open both models. `threads` is the number of threads of one run; `default_threads` if None.
 
     Raises ModelUnavailable if this installation has no model, or a damaged one.
     """
-    model_files.check_there()
+    model_files.require_files()
     try:
         return BuiltInEmbedder(threads)
     except (OSError, ValueError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""The model of English: all-MiniLM-L6-v2, uncased word pieces, pooled by their mean."""
+"""The English model: all-MiniLM-L6-v2, with uncased word pieces and mean pooling."""
 
 import re
 from collections.abc import Sequence
@@ -16,43 +16,42 @@ from minutebook.text.late_interaction import SignedTokens, TokenStates, signs_of
 from minutebook.text.words import languages_of
 
 POSITIONS = 256
-"""Tokens that the model reads at once, special tokens included."""
+"""The longest input of the model in tokens, special tokens included."""
 OVERLAP = 32
-"""Tokens that neighbouring windows of a long text share, at least."""
+"""The least number of tokens that neighbouring windows of a long text share."""
 
 _BEGIN, _END, _UNKNOWN = 101, 102, "[UNK]"
 _FIRST_WORD = 1996
-"""The id of the most frequent word; those after it are rarer, those before it single characters."""
+"""The id of the most frequent word; later ids are of rarer words, earlier ones of single characters."""
 _RANK_OF_CHARACTER = 20
-"""The rank among words that a single character is taken to have."""
+"""The assumed rank of single characters among words."""
 
 LANGUAGE_CHARACTERS = 8_000
-"""Characters of a text by which its language is told."""
+"""Characters of a text by which its language is determined."""
 
 LATIN, FIRST_OTHER = 0.8, "\u0250"
-"""The share of letters before FIRST_OTHER that a text in English has more than."""
+"""A text with at most this share of letters before FIRST_OTHER is not English."""
 
 SPLIT = (0.0, 0.25, 1.0)
-"""How many continuations of split words there may be for each word of a text that may be in several languages: where
-English has fewer of its function words than another, as many, or more. Few English words are split by pieces of English."""
+"""The most continuation pieces for each word of an English text that may be of several languages, if it has fewer function
+words of English than of another language, as many, or more: English pieces split few English words."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 Share = tuple[float, float]
-"""Where a part of a text begins and ends, in [0, 1]."""
+"""The begin and end of a part of a text, as fractions of its tokens in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnglishText:
-    """The reading of a text: its tokens and vectors."""
+    """The result for a text: its tokens, and one unit vector for each part, shape (parts, WIDTH)."""
 
     tokens: SignedTokens
     rows: Floats
-    """One unit vector for each part, shape (parts, WIDTH)."""
 
 
 class EnglishModel:
-    """The model, open; safe to call from several threads."""
+    """The English model; safe to call from several threads."""
 
     def __init__(self, threads: int | None = None) -> None:
         self._pieces = VOCABULARY.read_text(encoding="utf-8").removesuffix("\n").split("\n")
@@ -67,7 +66,7 @@ class EnglishModel:
         return ids
 
     def is_english(self, text: str) -> bool:
-        """Tell whether a text is in English: by its function words, or where these leave others open by how its words are split."""
+        """Tell whether a text is in English, by its function words and, if they allow other languages, by its split words."""
         beginning = text[:LANGUAGE_CHARACTERS]
         letters = [character for character in beginning if character.isalpha()]
         if sum(each < FIRST_OTHER for each in letters) <= LATIN * len(letters):
@@ -93,7 +92,7 @@ class EnglishModel:
         return read.vector, TokenStates(pieces, self._surprise[pieces], read.states)
 
     def read(self, texts: Sequence[str], parts: Sequence[Sequence[Share]]) -> list[EnglishText]:
-        """Read texts, each in parts that are given as shares of it."""
+        """Return the tokens and vectors of texts; `parts` are the parts of each."""
         ids = [self.ids(text) for text in texts]
         signs = [np.empty((len(own), WIDTH // 8), np.uint8) for own in ids]
         rows = [np.zeros((len(own), WIDTH), np.float32) for own in parts]
@@ -105,7 +104,7 @@ class EnglishModel:
                 if is_whole and (share == (0, 1) or not ids[text]):
                     row += each.vector
                 else:
-                    row += _of_share(each.states, own, share, len(ids[text])).sum(axis=0)
+                    row += _states_in_share(each.states, own, share, len(ids[text])).sum(axis=0)
         return [
             EnglishText(SignedTokens(pieces, self._surprise[pieces], own_signs), unit(own_rows))
             for pieces, own_signs, own_rows in zip(
@@ -114,17 +113,17 @@ class EnglishModel:
         ]
 
 
-def _of_share(states: Floats, own: slice, share: Share, tokens: int) -> Floats:
-    """Return those of a window's states, which are of the tokens `own`, that a share of so many tokens covers."""
+def _states_in_share(states: Floats, own: slice, share: Share, tokens: int) -> Floats:
+    """Return the states of a window, which has the tokens `own` of a text, in a share of the text's tokens."""
     first, last = (round(each * tokens) for each in share)
-    # A share so small that it has no token of its own is told by the one that it stands in.
+    # A share without a token of its own gets the token that it lies in.
     first = min(first, tokens - 1)
     last = max(last, first + 1)
     return states[max(0, first - own.start) : max(0, last - own.start)]
 
 
 def shares(cuts: Sequence[tuple[int, int]], tokens: int) -> list[Share]:
-    """Return parts that are given by their first and last tokens as shares of a text."""
+    """Return the shares of a text for parts with first token and end `cuts`."""
     return [(first / max(1, tokens), last / tokens if tokens else 1.0) for first, last in cuts]
 
 
@@ -143,11 +142,11 @@ def _tokenizer(pieces: Sequence[str]) -> Any:
 
 
 def _surprises(pieces: Sequence[str]) -> Floats:
-    """Return −log of each piece's frequency as its rank tells it (Zipf), shape (pieces,); 0 if it has neither letter nor digit."""
+    """Return −log of each piece's frequency, estimated from its rank (Zipf), shape (pieces,); 0 without letter or digit."""
     rank = np.arange(len(pieces)) - _FIRST_WORD + 1
     rank[:_FIRST_WORD] = _RANK_OF_CHARACTER
-    says = np.array([any(map(str.isalnum, piece)) for piece in pieces])
-    surprise: Floats = np.where(says, np.log(rank) + np.log(np.log(len(pieces))), 0).astype(
-        np.float32
-    )
+    has_word_characters = np.array([any(map(str.isalnum, piece)) for piece in pieces])
+    surprise: Floats = np.where(
+        has_word_characters, np.log(rank) + np.log(np.log(len(pieces))), 0
+    ).astype(np.float32)
     return surprise

@@ -22,12 +22,12 @@ Floats = NDArray[np.float32]
 WIDTH = 384
 """Dimensions of the states and vectors of either model."""
 BLOCK, BLOCK_BYTES = 32, 18
-"""Weights of a block, and its bytes: a float16 scale, then two weights of four bits a byte."""
+"""The number of weights of a block, and of its bytes: a float16 scale, then bytes of two 4-bit weights each."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedModel:
-    """A model as others published it, in the file of its weights that ours are derived from."""
+    """A model that others published: its name, its licence, and the hash of the weights that ours are derived from."""
 
     name: str
     licence: str
@@ -66,8 +66,8 @@ def words_of(language: str) -> Path:
 REINSTALL = Reason("reinstall minutebook")
 
 
-def check_there() -> None:
-    """Raise ModelUnavailable if this installation was built without the models' files."""
+def require_files() -> None:
+    """Raise ModelUnavailable if this installation was built without the files of the models."""
     if not (FILES / MANIFEST).is_file():
         raise ModelUnavailable(
             "this installation of minutebook was built without its models",
@@ -81,9 +81,9 @@ def unreadable(error: Exception) -> ModelUnavailable:
 
 
 def damage() -> Reason | None:
-    """Return the damage of the files, all of which are read, or None; also where there are none."""
+    """Read all files and return their damage; None if there is none, or if there are no files."""
     try:
-        check_there()
+        require_files()
         manifest = json.loads((FILES / MANIFEST).read_text(encoding="utf-8"))
         for name, entry in manifest["files"].items():
             path = FILES / name

@@ -1,4 +1,4 @@
-"""Text as the ids of word pieces: XLM-RoBERTa's SentencePiece unigram model."""
+"""Split text into word pieces and their ids: XLM-RoBERTa's SentencePiece unigram model."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from minutebook.model.protocol import without_surrogates
 
 STRETCH = 16_384
-"""Characters tokenized in one go; a longer text is cut, at a blank where there is one."""
+"""The most characters tokenized at once; a longer text is cut, at a blank if there is one."""
 
 LEAST_SURPRISE = 1e-3
-"""What the most frequent piece says; more than one without letter or digit."""
+"""The least surprise of a piece with a letter or digit; that of others is 0."""
 
 
 class Tokenizer:
@@ -39,17 +39,16 @@ class Tokenizer:
         return found
 
     def spell(self, ids: Sequence[int]) -> list[str]:
-        """Return pieces as they are written; `▁` stands before one that begins a word."""
+        """Return the texts of pieces; the first piece of a word begins with `▁`."""
         return list(self._processor.id_to_piece(list(ids)))
 
     def surprise(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Return −log of each piece's frequency, shape (ids,); 0 if it has neither letter nor digit."""
         pieces = self._processor.id_to_piece(list(ids))
         scores = self._processor.get_score(list(ids))
-        says = (any(map(str.isalnum, piece)) for piece in pieces)
         values = [
-            max(-score, LEAST_SURPRISE) if each else 0.0
-            for each, score in zip(says, scores, strict=True)
+            max(-score, LEAST_SURPRISE) if any(map(str.isalnum, piece)) else 0.0
+            for piece, score in zip(pieces, scores, strict=True)
         ]
         return np.array(values, np.float32)
 
@@ -57,7 +56,7 @@ class Tokenizer:
 _PROCESSORS: WeakValueDictionary[tuple[int, ...], sentencepiece.SentencePieceProcessor] = (
     WeakValueDictionary()
 )
-"""Those in use, by device, inode, time and size of their file: to load one takes 0.4 s."""
+"""The processors in use, by device, inode, time and size of their file: to load one takes 0.4 s."""
 
 
 def _processor(path: Path) -> sentencepiece.SentencePieceProcessor:

@@ -19,17 +19,18 @@ from minutebook.model.protocol import spans
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a text as the model reads it. Where two share tokens, each is told by the one in which it stands deeper."""
+    """A stretch of a text that the model reads. A token of two windows belongs to the one in which it is farther from the edge."""
 
     text: int
+    """The index of its text."""
     number: int
-    """Which window of its text it is, from 0."""
+    """The index of the window among those of its text."""
     own: slice
-    """The text's tokens that are told by this window."""
+    """The tokens of the text that belong to this window."""
     begin: int
-    """Where the first of those is in `read`."""
+    """The index of the first of these in `read`."""
     read: list[int]
-    """The ids, with those that begin and end every text."""
+    """The ids that the model reads: those of the stretch, after a start and before an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class ReadWindow:
     vector: Floats
     """Shape (WIDTH,), of unit length."""
     states: Floats
-    """The states of its own tokens, shape (tokens, WIDTH)."""
+    """The states of the tokens that belong to it, shape (tokens, WIDTH)."""
 
 
 class WindowedModel:
@@ -59,15 +60,15 @@ class WindowedModel:
         self._end = end
 
     def room(self, start: Sequence[int]) -> int:
-        """Return how many tokens of a text one window holds."""
+        """Return the number of tokens of a text that a window has room for after a start."""
         return self._positions - len(start) - 1
 
     def spans(self, start: Sequence[int], tokens: int) -> list[tuple[int, int]]:
-        """Return where the windows of a text of so many tokens begin and end."""
+        """Return the begin and end of each window of a text with a number of tokens."""
         return spans(tokens, self.room(start), self._overlap)
 
     def read(self, start: Sequence[int], texts: Sequence[list[int]]) -> Iterator[ReadWindow]:
-        """Yield the reading of each window of each text, given by their ids, in any order.
+        """Yield each window of texts, which are lists of ids, with its vector and states, in any order.
 
         `start` stands before each window.
         """

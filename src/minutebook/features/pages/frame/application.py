@@ -40,8 +40,8 @@ from minutebook.record.errors import MinutebookError, Unidentified
 
 SIGN_IN = "/signin"
 
-LONG = 365 * 24 * 3600
-"""Seconds for which a browser keeps the choice of a language."""
+LANGUAGE_LASTS = 365 * 24 * 3600
+"""Seconds for which a browser keeps the chosen language."""
 
 _FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
@@ -50,7 +50,7 @@ StreamEndpoint = Callable[[Request], Awaitable[ASGIApp]]
 
 
 def pages_application(host: Host, sign_ins: SignIns, *, is_local: bool = False) -> Starlette:
-    """Return the application that serves every page, behind a sign-in; to this machine there is no other way in."""
+    """Return the application of all pages, behind a sign-in; with `is_local` only tokens and one-time links sign in."""
     authentication = BrowserAuthentication(host, sign_ins)
     if not is_local:
         ways = (way.open(authentication) for each in registered() for way in each.ways_in)
@@ -73,7 +73,7 @@ def pages_application(host: Host, sign_ins: SignIns, *, is_local: bool = False) 
         for each in views()
         for (method, path), (act, view) in each.items()
     ]
-    handlers: dict[Any, Any] = {HTTPException: authentication.unserved}
+    handlers: dict[Any, Any] = {HTTPException: authentication.not_found}
     return Starlette(
         routes=routes,
         exception_handlers=handlers,
@@ -82,7 +82,7 @@ def pages_application(host: Host, sign_ins: SignIns, *, is_local: bool = False) 
 
 
 class _InLanguage:
-    """Has each request answered in the language that its person chose, or their browser asks for."""
+    """Answers each request in the language that the person chose, or that their browser asks for."""
 
     def __init__(self, app: ASGIApp, authentication: "BrowserAuthentication") -> None:
         self._app = app
@@ -97,7 +97,7 @@ class _InLanguage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _SignedIn:
     """A request of a browser that is signed in."""
 
     caller: Caller
@@ -105,7 +105,7 @@ class _Known:
 
 
 class BrowserAuthentication:
-    """Signs browsers in and out, and shows views to those that are signed in."""
+    """Signs browsers in and out, and shows views to signed-in ones."""
 
     def __init__(self, host: Host, sign_ins: SignIns) -> None:
         self.host = host
@@ -113,7 +113,7 @@ class BrowserAuthentication:
         self._sign_ins = sign_ins
 
     def language(self, request: Request) -> PageLanguage:
-        """Return the language in which a browser is answered."""
+        """Return the language for the answer to a request."""
         choice = request.cookies.get(self._language_cookie(request), "")
         return catalogue.chosen(choice, request.headers.get("accept-language", ""))
 
@@ -122,10 +122,10 @@ class BrowserAuthentication:
 
         async def endpoint(request: Request) -> Response:
             try:
-                known = await self._known(request)
+                known = await self._signed_in(request)
                 if known is None:
                     return self._to_sign_in(request)
-                return await self._viewed(request, known, act, view)
+                return await self._show(request, known, act, view)
             except MinutebookError as error:
                 return self.failed(request, trouble_of(error))
             except Rejected as error:
@@ -155,13 +155,17 @@ class BrowserAuthentication:
         return self._form(request, next_path(request.query_params.get("next", "")))
 
     async def sign_in(self, request: Request) -> Response:
-        """Sign the bearer of a token in; the token is checked as any other request's is."""
+        """Sign in the bearer of a token, which is checked as in the Authorization header of any request."""
         try:
             form = await self.host.form(request)
             onward = next_path(form.get("next", ""))
             visitor = request.cookies.get(self._visitor_cookie(request), "")
             expected = self._sign_ins.form_key(visitor)
-            if not visitor or not _is_ours(request) or not _same(form.get("csrf"), expected):
+            if (
+                not visitor
+                or not _is_same_origin(request)
+                or not _matches(form.get("csrf"), expected)
+            ):
                 stale = _("This form is no longer valid. Try again.")
                 return self._form(request, onward, stale, HTTPStatus.FORBIDDEN)
             authorization = f"Bearer {form.get('token', '').strip()}"
@@ -185,7 +189,7 @@ class BrowserAuthentication:
                 request, Trouble(error.status, _("Not signed out"), said(error.reason))
             )
         if sign_in is not None:
-            if not _is_ours(request) or not _same(form.get("csrf"), sign_in.csrf):
+            if not _is_same_origin(request) or not _matches(form.get("csrf"), sign_in.csrf):
                 return self.failed(request, _stale_form())
             self._sign_ins.end(secret)
             elsewhere = None if sign_in.proof is None else await sign_in.proof.sign_out_url()
@@ -199,11 +203,11 @@ class BrowserAuthentication:
         return response
 
     def streamed(self, begin: Events) -> StreamEndpoint:
-        """Return the endpoint that sends events to a browser that is signed in, until it is not."""
+        """Return the endpoint that sends events to a browser while it is signed in."""
 
         async def endpoint(request: Request) -> ASGIApp:
             try:
-                known = await self._known(request)
+                known = await self._signed_in(request)
                 if known is None:
                     return Response(status_code=HTTPStatus.UNAUTHORIZED, headers=HEADERS)
                 events = await begin(request, known.caller)
@@ -220,7 +224,7 @@ class BrowserAuthentication:
         return endpoint
 
     def _check(self, request: Request) -> Callable[[], Awaitable[None]]:
-        """Return a check that raises Unidentified once a browser is signed in no more."""
+        """Return a check that raises Unidentified once a request's browser is no longer signed in."""
         secret = request.cookies.get(self.cookie(request), "")
 
         async def check() -> None:
@@ -234,8 +238,8 @@ class BrowserAuthentication:
 
         return check
 
-    async def unserved(self, request: Request, error: Exception) -> Response:
-        """Say that there is nothing at a path: to browsers as a page, to programs as JSON."""
+    async def not_found(self, request: Request, error: Exception) -> Response:
+        """Return the response that there is nothing at a path: a page for browsers, JSON for programs."""
         assert isinstance(error, HTTPException)
         if "text/html" not in request.headers.get("accept", ""):
             reason = f"{request.method} {request.url.path[:200]}: {error.detail}"
@@ -249,8 +253,8 @@ class BrowserAuthentication:
         )
         return self.failed(request, trouble, error.headers)
 
-    async def _known(self, request: Request) -> _Known | None:
-        """Return the signed-in person; None if the browser is not signed in, or no longer. Raises StoreError."""
+    async def _signed_in(self, request: Request) -> _SignedIn | None:
+        """Return the signed-in person; None if the browser is not signed in, or its token is no longer valid. Raises StoreError."""
         sign_in = self._sign_ins.find(request.cookies.get(self.cookie(request), ""))
         if sign_in is None:
             return None
@@ -258,18 +262,18 @@ class BrowserAuthentication:
             if isinstance(sign_in.who, Caller):
                 if sign_in.proof is not None:
                     await sign_in.proof.check()
-                return _Known(sign_in.who, sign_in)
-            return _Known(await self.host.access.identify(sign_in.who), sign_in)
+                return _SignedIn(sign_in.who, sign_in)
+            return _SignedIn(await self.host.access.identify(sign_in.who), sign_in)
         except Unidentified:
-            # Revoked or expired since: the form tells so when the token is given again.
+            # Revoked or expired: the form says so once the token is entered again.
             return None
 
-    async def _viewed(self, request: Request, known: _Known, act: str, view: View) -> Response:
+    async def _show(self, request: Request, known: _SignedIn, act: str, view: View) -> Response:
         form: dict[str, str] = {}
         frame = Frame(known.caller, known.sign_in.csrf, request.url.path)
         if request.method == "POST":
             form = await self.host.form(request)
-            if not _is_ours(request) or not _same(form.get("csrf"), known.sign_in.csrf):
+            if not _is_same_origin(request) or not _matches(form.get("csrf"), known.sign_in.csrf):
                 return trouble_page(_stale_form(), frame)
         query, path = dict(request.query_params), dict(request.path_params)
         folder = None if known.caller.token else self._sign_ins.folder
@@ -279,7 +283,7 @@ class BrowserAuthentication:
             answer = view(Visit(app, caller, path, query, form, wants_part, folder))
             response = rendered(answer, frame)
             if isinstance(answer, Goto) and answer.language is not None:
-                lasts = LONG if answer.language else 0
+                lasts = LANGUAGE_LASTS if answer.language else 0
                 self.set_cookie(
                     response, self._language_cookie(request), answer.language, lasts=lasts
                 )
@@ -313,16 +317,19 @@ class BrowserAuthentication:
         lasts: float = LONGEST,
         proof: IdentityProof | None = None,
     ) -> Response:
-        """Answer with the cookie of a new sign-in; the one that the browser had before ends."""
+        """Sign a browser in; return an answer with its cookie. An earlier sign-in of the browser ends.
+
+        `who`, `lasts` and `proof` are those of `SignIns.begin`.
+        """
         name, response = self.cookie(request), rendered(answer, Frame())
         self._sign_ins.end(request.cookies.get(name, ""))
         self.set_cookie(response, name, self._sign_ins.begin(who, lasts, proof))
         return response
 
     def _to_sign_in(self, request: Request) -> Response:
-        """Lead to the form; a link from another site gets a second look, as it brings no cookie."""
+        """Redirect to the sign-in form; a link from another site, which sends no cookie, first leads here again."""
         if request.headers.get("hx-request") == "true":
-            # Script would put the form where results stand; the whole page is to change.
+            # The script would replace only a part of the page by the form.
             return Response(
                 status_code=HTTPStatus.UNAUTHORIZED, headers={**HEADERS, "HX-Redirect": SIGN_IN}
             )
@@ -345,7 +352,7 @@ class BrowserAuthentication:
         return trouble_page(trouble, Frame(here=request.url.path), headers or {})
 
     def cookie(self, request: Request) -> str:
-        """Name the session's cookie: browsers keep those of two servers of one machine together."""
+        """Return the name of the sign-in's cookie, with the port: servers on one machine share a browser's cookies."""
         if self.host.is_secure:
             return "__Host-minutebook"
         return f"minutebook-{request.url.port or 80}"
@@ -364,7 +371,7 @@ class BrowserAuthentication:
         samesite: Literal["strict", "lax"] = "strict",
         lasts: int | None = None,
     ) -> None:
-        """Set a cookie for this server alone, which no script reads."""
+        """Set a cookie for this server only, which scripts cannot read; `lasts` are its seconds, None until the browser ends."""
         is_secure = self.host.is_secure
         response.set_cookie(
             name, value, lasts, httponly=True, samesite=samesite, secure=is_secure, path="/"
@@ -381,7 +388,7 @@ def _stale_form() -> Trouble:
 
 
 async def static_file(request: Request) -> Response:
-    """Serve one of our own files, compressed; its address holds its digest."""
+    """Serve a static file, compressed; its address has its digest."""
     name = request.path_params["name"]
     if name not in static_files() or request.url.path != static_address(name):
         return PlainTextResponse("Not found", 404)
@@ -398,15 +405,15 @@ def _compressed(name: str) -> bytes:
     return gzip.compress(static_files()[name].read_bytes(), mtime=0)
 
 
-def _is_ours(request: Request) -> bool:
-    """Tell whether the browser says that a form came from a page of this server, or says nothing."""
+def _is_same_origin(request: Request) -> bool:
+    """Tell whether a form comes from a page of this server by the browser's headers, if it sends them."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site not in (None, "same-origin", "none"):
         return False
     return origin is None or urlsplit(origin).netloc == request.headers.get("host")
 
 
-def _same(given: str | None, expected: str) -> bool:
+def _matches(given: str | None, expected: str) -> bool:
     return given is not None and hmac.compare_digest(given.encode(), expected.encode())
 
 
@@ -416,7 +423,7 @@ def _address(request: Request) -> str:
 
 
 def next_path(path: str) -> str:
-    """Return where to go after signing in: a path of this server, else the first page."""
-    # Browsers take two slashes or more, of either kind, for the beginning of another site's address.
-    is_ours = path.startswith("/") and not path.startswith(("//", "/\\"))
-    return path if is_ours and path.isprintable() else "/"
+    """Return the path to go to after signing in: `path` if it is one of this server, else the first page."""
+    # Browsers read two slashes, of either kind, as the beginning of another site's address.
+    is_own = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_own and path.isprintable() else "/"

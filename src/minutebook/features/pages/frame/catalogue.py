@@ -1,4 +1,4 @@
-"""The texts of the pages: gettext catalogues by language; the texts in the code are the English ones."""
+"""The texts of the pages in the reader's language, by gettext catalogues; the code has the English texts."""
 
 import gettext
 import tomllib
@@ -12,17 +12,17 @@ from typing import Any
 
 DOMAIN = "minutebook"
 SUFFIX = ".texts.toml"
-"""The end of the names of files with texts."""
+"""The suffix of files with texts."""
 
 LOCALES = Path(__file__).parent.parent / "locale"
 
 LONGEST_HEADER = 1_000
-"""Characters of `Accept-Language` that are looked at."""
+"""Characters of `Accept-Language` that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLanguage:
-    """A language of the pages: its tag, its name in itself, and how it writes numbers and times."""
+    """A language of the pages: its tag, its own name, and its formats of numbers and days (`day`, for `strftime`)."""
 
     code: str
     name: str
@@ -30,7 +30,6 @@ class PageLanguage:
     decimal: str
     percent: str
     day: str
-    """The day of an instant, for `strftime`."""
 
 
 ENGLISH = PageLanguage("en", "English", ",", ".", "%", "%Y-%m-%d")
@@ -45,7 +44,7 @@ _SPOKEN: ContextVar[PageLanguage] = ContextVar("language", default=ENGLISH)
 
 
 class Later:
-    """A text of the catalogue that a module keeps: `str` gives it in the language of the reader."""
+    """A text of the catalogue in a module's constant: `str` returns it in the reader's language."""
 
     __slots__ = ("message",)
 
@@ -57,24 +56,24 @@ class Later:
 
 
 def text(message: str, /, **values: object) -> str:
-    """Return a text in the language in use, with values in place of its `{names}`."""
+    """Return a text in the reader's language, with values in place of its `{names}`."""
     found = _translations(_SPOKEN.get().code).gettext(message)
     return found.format(**values) if values else found
 
 
 def number_of(one: str, many: str, count: int, /, **values: object) -> str:
-    """Return the text for a count, written in place of `{count}`: `1 hit`, `1,200 hits`."""
+    """Return the text for a count, with the count in place of `{count}`: `1 hit`, `1,200 hits`."""
     found = _translations(_SPOKEN.get().code).ngettext(one, many, count)
     return found.format(count=numeral(count), **values)
 
 
 def later(message: str) -> Later:
-    """Mark a text that is read before its reader is known, such as a module's constant."""
+    """Return a text that is translated when it is shown, for a module's constant."""
     return Later(message)
 
 
 def texts_beside(module: str) -> Mapping[str, Any]:
-    """Return the texts of the file beside a module, given as its `__file__`, by name; each reads as `later` has it."""
+    """Return the texts of the file beside a module, which is given as its `__file__`; each is a `Later`."""
     return {
         name: _marked(value)
         for name, value in tomllib.loads(
@@ -94,29 +93,29 @@ def _marked(value: Any) -> Any:
 
 
 def later_number_of(one: str, many: str) -> Callable[[int], str]:
-    """Mark a text for a count that is read before its reader is known."""
+    """Return the function from a count to its text, for a module's constant."""
     return partial(number_of, one, many)
 
 
 def numeral(value: float, decimals: int = 0) -> str:
-    """Write a number as the language in use does: `1,200.5`, `1.200,5`."""
+    """Return a number as the reader's language writes it: `1,200.5`, `1.200,5`."""
     return with_marks(f"{value:,.{decimals}f}")
 
 
 def with_marks(number: str) -> str:
-    """Return a number that was written as English does with the marks of the language in use."""
+    """Return an English number with the separators of the reader's language."""
     language = _SPOKEN.get()
     return number.translate(str.maketrans(",.", language.thousands + language.decimal))
 
 
 def spoken() -> PageLanguage:
-    """Return the language in use."""
+    """Return the reader's language."""
     return _SPOKEN.get()
 
 
 @contextmanager
 def speaking(language: PageLanguage) -> Iterator[None]:
-    """Use a language for the work inside, in threads that are begun inside, too."""
+    """Make a language the reader's within this block, also in worker threads that it starts."""
     token = _SPOKEN.set(language)
     try:
         yield
@@ -125,7 +124,7 @@ def speaking(language: PageLanguage) -> Iterator[None]:
 
 
 def chosen(cookie: str, accepted: str) -> PageLanguage:
-    """Return the language that a person chose, else the first that their browser asks for, else English."""
+    """Return the language of the cookie with the person's choice, else the best of `Accept-Language`, else English."""
     if cookie in LANGUAGES:
         return LANGUAGES[cookie]
     weighed = [_weighed(part) for part in accepted[:LONGEST_HEADER].split(",")]
@@ -137,7 +136,7 @@ def chosen(cookie: str, accepted: str) -> PageLanguage:
 
 
 def _weighed(part: str) -> tuple[float, str]:
-    """Read one part of `Accept-Language`, such as `de-AT;q=0.8`; an unreadable one weighs nothing."""
+    """Return weight and tag of a part of `Accept-Language`, such as `de-AT;q=0.8`; a malformed one has weight 0."""
     tag, _, parameter = part.partition(";")
     name, _, value = parameter.strip().partition("=")
     if not name:

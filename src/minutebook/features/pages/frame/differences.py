@@ -7,14 +7,14 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 
 MOST_WORDS = 3_000
-"""Words of two texts together up to which words are compared; beyond it lines are."""
+"""The most words of two texts together that are compared word by word; longer texts are compared line by line."""
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class TextChange(StrEnum):
-    """The change of a stretch of text."""
+    """The change of a part of a text."""
 
     SAME = "same"
     ADDED = "added"
@@ -23,18 +23,18 @@ class TextChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some text, and its change."""
+    """A part of a text, and its change."""
 
     change: TextChange
     text: str
 
 
 def differences(before: str, after: str) -> list[Stretch]:
-    """Return both texts as one, in stretches that stayed, were removed, were added."""
+    """Return two texts as one, in parts that are in both, only in the first, or only in the second."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     if len(old) + len(new) > MOST_WORDS:
         old, new = _LINES.findall(before), _LINES.findall(after)
-    # Common words are not noise here: every one that was changed is to be seen.
+    # Not `autojunk`: a change of a frequent word must be seen, too.
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return list(_stretches(matcher, old, new))
 

@@ -1,4 +1,4 @@
-"""The pages' side of the server: sign-in, forms, tasks in threads within the limits of all callers."""
+"""The parts of the server that pages use: authentication, forms, tasks in threads within the limits of all callers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -26,27 +26,27 @@ from minutebook.serve.limits import TooManyRequests
 T = TypeVar("T")
 
 CLIENT = "browser"
-"""The program of what is done on a page, in provenance: browsers call themselves by many names."""
+"""The program of acts on a page, in provenance, since browsers send many names."""
 
 MOST_FIELDS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _Raised(Failure):
-    """A failure that keeps its error, which the pages word."""
+    """A failure that keeps its error, which the pages put into words."""
 
     error: MinutebookError | None = None
 
 
 class _Pages:
-    """The names by which the dispatcher knows the pages."""
+    """The `Wording` of the pages for the dispatcher."""
 
     name = "web"
 
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
     ) -> Failure:
-        """Keep the error, as the caller may read it."""
+        """Return a failure with the error as the caller may read it."""
         return _Raised(str(error), cause=type(error).__name__, error=redacted_for(caller, error))
 
 
@@ -54,7 +54,7 @@ _WORDING: Any = _Pages()
 
 
 def _answer(outcome: T | Failure) -> T:
-    """Return the result of a job, or raise the error that it failed with."""
+    """Return the result of a job. Raises the error with which it failed."""
     if isinstance(outcome, _Raised):
         assert outcome.error is not None
         raise outcome.error
@@ -63,7 +63,7 @@ def _answer(outcome: T | Failure) -> T:
 
 
 class Rejected(Exception):
-    """A request that is not looked at: the HTTP status, and the reason as a sentence."""
+    """A request that is refused: the HTTP status, and the reason as a sentence."""
 
     def __init__(
         self, status: int, reason: str, headers: dict[str, str] | None = None, **values: object
@@ -74,12 +74,12 @@ class Rejected(Exception):
 
 
 def public_url_of(settings: Settings) -> str | None:
-    """Return the address at which browsers reach the pages, None where none is named."""
+    """Return the URL at which browsers reach the pages, None if the settings name none."""
     return settings.of(HttpSettings).public_url
 
 
 def is_https(url: str | None) -> bool:
-    """Tell whether an address is one of https."""
+    """Tell whether a URL is one of https."""
     return url is not None and url.startswith("https://")
 
 
@@ -91,10 +91,9 @@ class Host:
         self._dispatcher = dispatcher
         self.access = access
         self.is_secure = is_https(public_url_of(settings))
-        """Whether browsers reach it over https."""
 
     async def form(self, request: Request) -> dict[str, str]:
-        """Read the fields of a form. Raises Rejected if it is too large, too slow or no form, or too many wait."""
+        """Return the fields of a form. Raises Rejected if it is too large, too slow or malformed, or too many wait."""
         limits = self.access.limits
         try:
             body = await read_body(request, limits, FORM)
@@ -127,8 +126,8 @@ class Host:
         except TooManyRequests as error:
             raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
 
-    async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
-        """Run a short task with an answer that others wait for, too. Raises MinutebookError as `run` does."""
+    async def run_shared(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
+        """Run a short task that other callers wait for, too, outside the caller's share. Raises MinutebookError as `run` does."""
         caller = self.access.in_session(with_call(caller, request="watch"))
         return _answer(
             await self._dispatcher.run_shared(CallJob(_WORDING, "watch", {}, caller, task))
@@ -141,10 +140,9 @@ class Host:
         response: ASGIApp,
         check: Callable[[], Awaitable[object]],
     ) -> ASGIApp:
-        """Return the app that serves an endless response until the server ends, or `check` says so.
+        """Return the app that serves an endless response until the server ends or `check` raises Unidentified.
 
-        `check` raises Unidentified once the caller is let in no more. Beyond the limit on streams
-        the answer is 429.
+        Beyond the limit on streams the answer is 429.
         """
         request.state.caller = caller
 

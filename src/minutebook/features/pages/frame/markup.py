@@ -1,4 +1,4 @@
-"""Turn stored text into markup that does nothing but show it."""
+"""Turn stored text and values into safe markup."""
 
 import re
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.record.control_characters import escaped
 
 LONGEST_MARKDOWN = 50_000
-"""Characters up to which a text is read as Markdown; a longer one is shown as it is."""
+"""The most characters of a text that is rendered as Markdown; a longer one is shown as plain text."""
 
 DATED_FROM = timedelta(days=30)
-"""The age from which on the day is shown instead."""
+"""The age from which the day is shown in place of the age."""
 
 UNITS = (
     (
@@ -36,7 +36,7 @@ UNITS = (
         later_number_of("{count} minute", "{count} minutes"),
     ),
 )
-"""Units of time, the largest first, with the words for how long ago, and for how long."""
+"""Units of time, the largest first, each with the texts for an age and for a duration."""
 
 _BACKQUOTED = re.compile("`([^`]+)`")
 
@@ -44,7 +44,7 @@ _LEADS_AWAY = re.compile("(?:https?|mailto):", re.IGNORECASE)
 
 
 class _Markdown(MarkdownIt):
-    """Makes links to web pages and addresses only: none to another scheme, this machine or our own pages."""
+    """Renders only links to absolute http and mailto URLs, none to another scheme or to our own pages."""
 
     def validateLink(self, url: str) -> bool:  # noqa: N802
         return _LEADS_AWAY.match(url) is not None
@@ -53,13 +53,13 @@ class _Markdown(MarkdownIt):
 _MARKDOWN = (
     _Markdown("commonmark", {"html": False, "maxNesting": 20})
     .enable(["table", "strikethrough"])
-    # A picture would be fetched from another host, and could tell it who reads.
+    # An image would be loaded from another host, which would learn of the reader.
     .disable("image")
 )
 
 
 def visible(text: str) -> str:
-    r"""Write control and bidirectional characters as escapes (`\x1b`), but line ends and tabs."""
+    r"""Return a text with control and bidirectional characters as escapes (`\x1b`), except line ends and tabs."""
     return escaped(text.replace("\r\n", "\n"), keep="\n\t")
 
 
@@ -74,7 +74,7 @@ def markdown(text: str) -> Markup:
 
 
 def _mark_links(tokens: Sequence[Token]) -> None:
-    """Have links tell nobody where they were followed, and headings stand below the page's own."""
+    """Set `rel="noreferrer"` on links, and move headings below those of the page."""
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
@@ -84,7 +84,7 @@ def _mark_links(tokens: Sequence[Token]) -> None:
 
 
 def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
-    """Show an instant in UTC as `<time>`, which script turns to local time; the exact one on hover."""
+    """Return `<time>` for an instant in UTC, which a script turns into local time; the exact time is its title."""
     if instant is None:
         return Markup("–")
     utc = instant.astimezone(UTC)
@@ -96,7 +96,7 @@ def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
 
 
 def age(instant: datetime) -> Markup:
-    """Show how long ago an instant was, or its day where that is a month or more; the exact one on hover."""
+    """Return `<time>` with the age of an instant, or its day if that is DATED_FROM or more; the exact time is its title."""
     passed = datetime.now(UTC) - instant
     utc = instant.astimezone(UTC)
     if not timedelta() <= passed < DATED_FROM:
@@ -109,12 +109,12 @@ def age(instant: datetime) -> Markup:
 
 
 def lasted(span: timedelta) -> str:
-    """Say how long something took; empty below a minute."""
+    """Return a duration in words; "" below a minute."""
     return _counted(span, 1)
 
 
 def _counted(span: timedelta, words: int) -> str:
-    """Count a span in its largest unit, in the words at a place of UNITS; empty below a minute."""
+    """Return a span in its largest unit, with the texts of UNITS at the index `words`; "" below a minute."""
     for unit, *texts in UNITS:
         if span >= unit:
             return texts[words](span // unit)
@@ -122,13 +122,13 @@ def _counted(span: timedelta, words: int) -> str:
 
 
 def clock(instant: datetime) -> Markup:
-    """Show the time of the day at which an instant is here, which script turns to that of the browser."""
+    """Return `<time>` with the server's local time of day of an instant, which a script turns into the browser's."""
     here = instant.astimezone()
     return Markup('<time datetime="{}" data-clock>{:%H:%M}</time>').format(here.isoformat(), here)
 
 
 def weekday(begin: datetime) -> Markup:
-    """Show a day as Friday, 27 November; in another language than English script puts it so."""
+    """Return a day as `Friday, 27 November`; in other languages than English a script writes it so."""
     spoken = catalogue.spoken()
     if spoken is not catalogue.ENGLISH:
         return Markup('<time datetime="{}" data-weekday>{}</time>').format(
@@ -139,31 +139,31 @@ def weekday(begin: datetime) -> Markup:
 
 
 def day(iso: str) -> str:
-    """Show a day that is written as 2026-01-31 in the way of the reader's language."""
+    """Return a day such as 2026-01-31 in the format of the reader's language."""
     return date.fromisoformat(iso).strftime(catalogue.spoken().day)
 
 
 def with_commands(text: object) -> Markup:
-    """Show the parts between backquotes in a text as code: commands and names."""
+    """Return a text with its parts between backquotes as `<code>`."""
     parts = _BACKQUOTED.split(visible(str(text)))
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
-        for at, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if index % 2 else escape(part)
+        for index, part in enumerate(parts)
     )
 
 
 def percent(part: float) -> str:
-    """Show a part of one as a percentage."""
+    """Return a fraction as a percentage."""
     return f"{part * 100:.0f}{catalogue.spoken().percent}"
 
 
 def shown(value: object) -> object:
-    """Make every text that a template shows visible; markup stays as it is."""
+    """Return a value for a template: a text as `visible` returns it, other values and markup unchanged."""
     return visible(value) if type(value) is str else value
 
 
 def marked(parts: Sequence[tuple[str, bool]]) -> Markup:
-    """Join parts of a text, those that are to stand out within `<mark>`."""
+    """Join parts of a text; those that stand out are in `<mark>`."""
     return Markup("").join(
         Markup("<mark>{}</mark>").format(visible(part)) if stands_out else escape(visible(part))
         for part, stands_out in parts

@@ -1,4 +1,4 @@
-"""The form of a page: a request of a person, the view that answers it, and the additions of a feature."""
+"""The types of pages: a person's request, the view that answers it, and the additions of a feature."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ from minutebook.record.caller import Caller
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of a signed-in person.
+    """A request of a signed-in person.
 
-    `path` holds the parts of the address, `query` what follows the `?`, `form` the fields that were
-    sent. `wants_part` says that script asks for the results alone. `folder` is where the owner of this
-    machine opened the pages, None for everybody else.
+    `path` has the variables of the path, `query` and `form` the fields of the query string and of the form.
+    `wants_part` if a script asks only for the results. `folder` is the folder in which the owner of this machine opened
+    the pages, None for everybody else.
     """
 
     app: App
@@ -44,9 +44,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Goto:
-    """Where a view leads the browser after an act.
+    """A redirect of the browser to a path, after an act.
 
-    `language` is what the browser is to keep as its person's choice; empty to forget that there was one.
+    `language` is the person's choice for the browser to keep, "" to forget the choice, None for no change.
     """
 
     path: str
@@ -66,12 +66,12 @@ Views = Mapping[tuple[str, str], tuple[str, View]]
 """Views by method and path, each with the name of the act."""
 
 Events = Callable[[Request, Caller], Awaitable[AsyncIterator[str]]]
-"""Begins to send events to a browser, or raises an error for its person."""
+"""Returns the iterator of the events for a browser, or raises an error for its person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The frame of each page: the signed-in person, the key of its forms, which part is open."""
+    """The frame of a page: the signed-in person, the key of its forms, and the path of the page."""
 
     caller: Caller | None = None
     csrf: str = ""
@@ -80,9 +80,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """An entry of the head or, with a group, of the page *More*; those with lower places come first.
+    """An entry of the menu or, with a group, of the page *More*; entries are ordered by `place`.
 
-    `says` is the purpose of its page, in one sentence; `holds` tells whether there is anything on it yet.
+    `says` is the purpose of its page, in one sentence; `holds` tells whether the page has anything yet.
     """
 
     place: int
@@ -101,11 +101,10 @@ THE_STORE = later("Look after the store")
 
 @dataclass(frozen=True, slots=True)
 class FindKind:
-    """A kind of records that *Find* searches besides memories and sessions.
+    """A kind of records that *Find* searches besides memories and sessions; kinds are ordered by `place`.
 
-    `search` takes a visit, the question and the most hits to return. The hits
-    are shown by `template`, or, if it is empty, as those of the ranking. `beside` is how many are shown where
-    everything is searched. Those with lower places come first.
+    `search` takes a visit, the question and the most hits to return. `template` shows the hits; if it is "", they are
+    shown as those of the ranking. `beside` is the number of hits that are shown if all kinds are searched.
     """
 
     place: int
@@ -118,7 +117,7 @@ class FindKind:
 
 @dataclass(frozen=True, slots=True)
 class OpenWay:
-    """A way to sign in that is open: its part of the form, with the values of it, and its routes."""
+    """A configured way to sign in: its part of the form, as template and values, and its routes."""
 
     template: str
     facts: Mapping[str, Any]
@@ -127,10 +126,10 @@ class OpenWay:
 
 @dataclass(frozen=True, slots=True)
 class WayIn:
-    """Another way to sign in than a token.
+    """A way to sign in besides a token.
 
-    `name` says what lets people in by these settings, empty if nothing does; it raises InvalidInput if they do not
-    fit together. `open` takes the BrowserAuthentication that signs people in.
+    `name` returns its name by the settings, "" if they do not configure it; it raises InvalidInput if they do not fit
+    together. `open` takes the BrowserAuthentication, which signs people in.
     """
 
     name: Callable[[Settings], str]
@@ -141,7 +140,7 @@ class WayIn:
 class Pages:
     """The additions of a feature to the web pages.
 
-    `streams` are the addresses that send events as they happen, each with what makes the sender for a host.
+    `streams` has, by path, the functions that return the source of events for a host.
     """
 
     views: Sequence[Views] = ()

@@ -20,7 +20,7 @@ from minutebook.features.pages.frame.page import (
 )
 
 Shown = tuple[str, Mapping[str, Any]]
-"""A part of a page: its template and its values."""
+"""A part of a page: its template and the template's values."""
 
 
 @cache
@@ -40,17 +40,17 @@ def views() -> Sequence[Views]:
 
 
 def _begin(visit: Visit) -> Goto:
-    """Lead to the first page of the menu."""
+    """Redirect to the first page of the menu."""
     return Goto(menu()[0].path)
 
 
 def menu() -> Sequence[MenuEntry]:
-    """Return the entries of the head, in order."""
+    """Return the entries of the menu, in order."""
     return [each for each in _entries() if each.group is None]
 
 
 def _more(visit: Visit) -> Page:
-    """List the entries of the page *More* by group, in order: of pages on which there is something."""
+    """Show the entries of the page *More* by group, in order, without those of empty pages."""
     groups: dict[Later, list[MenuEntry]] = {}
     for each in _entries():
         if each.group is not None and (each.holds is None or each.holds(visit)):
@@ -59,7 +59,7 @@ def _more(visit: Visit) -> Page:
 
 
 def is_under_more(path: str) -> bool:
-    """Tell whether the page of a path is one of those on *More*."""
+    """Tell whether the page at a path is an entry of *More*."""
     return any(each.path == path and each.group is not None for each in _entries())
 
 
@@ -73,7 +73,7 @@ def find_kinds() -> Sequence[FindKind]:
 
 
 def parts(place: str, visit: Visit, about: object = None) -> list[Shown]:
-    """Return the parts that features add at a place of a page, which may be about a record."""
+    """Return the parts that features add at a place of a page; `about` is a record or other value that they need."""
     found = ((template, make(visit.app, visit.caller, about)) for template, make in _parts(place))
     return [(template, values) for template, values in found if values is not None]
 
@@ -88,7 +88,7 @@ def _parts(place: str) -> Sequence[tuple[str, Any]]:
 
 
 def _acts() -> Views:
-    """Return the acts behind forms of such parts as views."""
+    """Return the views of the acts of forms in such parts."""
     return {
         ("POST", path): (name.partition(":")[2].replace("_", " "), _view(feature.load(name)))
         for feature in features()
@@ -104,7 +104,7 @@ def _view(act: Any) -> View:
 
 
 def folders(name: str) -> Iterator[tuple[str, Path]]:
-    """Yield each feature that has a folder of that name, such as `templates`, and the folder."""
+    """Yield each feature that has a folder of this name, such as `templates`, and the folder."""
     for feature in features():
         file = import_module(f"{FOLDER}.{feature.name}").__file__
         assert file is not None

@@ -18,7 +18,7 @@ from minutebook.features.pages.frame.wording import VERDICTS, Trouble
 from minutebook.features.pages.frame.words import said, word
 
 OWN = "pages"
-"""The feature whose files have their bare names; those of others begin with the name of theirs."""
+"""The feature with templates and static files of plain names; those of other features begin with the feature's name."""
 
 _SERVED = frozenset({".js", ".css", ".svg"})
 
@@ -33,14 +33,14 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""What every page is sent with."""
+"""The headers of every page."""
 
 
 def rendered(answer: Page | Goto | Data, frame: Frame) -> Response:
     """Return a view's answer as a response."""
     if isinstance(answer, Data):
         body = json.dumps(answer.value, ensure_ascii=False, separators=(",", ":")).encode()
-        # Every browser that runs the script reads it; the page and its forms' keys are not in it.
+        # Always compressed: every browser with scripts can read it, and it has no secrets such as keys of forms.
         headers = {**HEADERS, "Content-Encoding": "gzip"}
         return Response(
             gzip.compress(body, 4, mtime=0), media_type="application/json", headers=headers
@@ -58,16 +58,16 @@ def trouble_page(trouble: Trouble, frame: Frame, headers: Mapping[str, str] = {}
     return response
 
 
-_OF_MARKUP: Sequence[Callable[..., object]] = (
+_FILTERS: Sequence[Callable[..., object]] = (
     *(markup.markdown, markup.marked, markup.with_commands, markup.percent),
     *(markup.moment, markup.day, markup.clock, markup.weekday, markup.age, markup.lasted),
 )
-"""The filters of templates that have their functions' names."""
+"""The filters of templates that have the names of these functions."""
 
 
 @cache
 def environment() -> Environment:
-    """Return the environment that finds and renders the templates: everything is escaped but markup."""
+    """Return the environment of the templates; all values but markup are escaped."""
     made = Environment(
         loader=_templates(),
         autoescape=True,
@@ -90,7 +90,7 @@ def environment() -> Environment:
         said=said,
     )
     made.filters.update(
-        {each.__name__: each for each in _OF_MARKUP},
+        {each.__name__: each for each in _FILTERS},
         number=catalogue.numeral,
         word=word,
         name=records.name_of,
@@ -102,14 +102,14 @@ def environment() -> Environment:
 
 
 def _templates() -> ChoiceLoader:
-    """Return the loader of templates: `code/found.html` is that of the feature `code`."""
+    """Return the loader of templates; `code/found.html` is one of the feature `code`."""
     found = {name: FileSystemLoader(folder) for name, folder in folders("templates")}
     return ChoiceLoader([found.pop(OWN), PrefixLoader(found)])
 
 
 @cache
 def static_files() -> Mapping[str, Path]:
-    """Return the files that are served as they are, by name."""
+    """Return the static files by name."""
     return {
         path.name if feature == OWN else f"{feature}/{path.name}": path
         for feature, folder in folders("static")
@@ -119,12 +119,12 @@ def static_files() -> Mapping[str, Path]:
 
 
 def styles() -> Sequence[str]:
-    """Return the names of the style sheets: that of all pages, then those of features."""
+    """Return the names of the style sheets, that of all pages first."""
     return sorted((name for name in static_files() if PurePath(name).name == "style.css"), key=len)
 
 
 @cache
 def static_address(name: str) -> str:
-    """Return the address of a file that never changes under it: its digest is a part of the name."""
+    """Return the address of a static file, with its digest, so that browsers can keep the file for ever."""
     digest = hashlib.sha256(static_files()[name].read_bytes()).hexdigest()[:12]
     return f"/static/{digest}/{name}"

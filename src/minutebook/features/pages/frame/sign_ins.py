@@ -1,4 +1,4 @@
-"""The browsers that are signed in: kept in memory, so that all are signed out when the server ends."""
+"""The sign-ins of browsers, in memory only, so that all end with the server."""
 
 import hashlib
 import hmac
@@ -22,26 +22,26 @@ LINK_LASTS = 120.0
 """Seconds within which a one-time link must be followed."""
 
 MOST = 1000
-"""Browsers that are signed in at once; beyond it the one unused for longest is signed out."""
+"""Browsers that are signed in at once, at most; the one unused for longest is signed out first."""
 
 
 class IdentityProof(Protocol):
-    """A proof of a person's identity, from elsewhere."""
+    """A proof of a person's identity from another server."""
 
     async def check(self) -> None:
-        """Raise Unidentified if it was revoked, StoreError."""
+        """Raise Unidentified if the proof was revoked, StoreError if that cannot be read."""
 
     async def sign_out_url(self) -> str | None:
-        """Return the address at which a browser signs out there, too; None if there is no such place."""
+        """Return the URL at which a browser signs out at that server, too; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A browser that is signed in: how its person is identified at each request.
+    """The sign-in of a browser.
 
-    `who` is the Authorization header of a token, or the caller: the owner, who followed a one-time
-    link, or a person who came by another way, with a `proof` that is checked again. `csrf` is what
-    every form of this browser must send back. It ends at `ends`, and before when it is not used.
+    `who` is the Authorization header of a token, which is authenticated at each request, or a caller: the owner, by a
+    one-time link, or a person with a `proof`, which is checked at each request. `csrf` is the key that every form of this
+    browser must send. `ends` is its end, `used` its last use, by the clock of `SignIns`.
     """
 
     who: str | Caller = field(repr=False)
@@ -54,8 +54,8 @@ class SignIn:
 class SignIns:
     """Begins, finds and ends the sign-ins of browsers.
 
-    `owner` is the caller that a one-time link makes; None if there is no such link. `folder` is where
-    the owner opened the pages.
+    `owner` is the caller that a one-time link signs in, None if there are no links. `folder` is the folder in
+    which the owner opened the pages.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class SignIns:
     def begin(
         self, who: str | Caller, lasts: float = LONGEST, proof: IdentityProof | None = None
     ) -> str:
-        """Sign a browser in for some seconds, a week at most; return the secret for its cookie."""
+        """Sign a browser in for `lasts` seconds, LONGEST at most; return the secret for its cookie."""
         secret, now = secrets.token_urlsafe(32), self._clock()
         ends = now + min(lasts, LONGEST)
         sign_in = SignIn(who, secrets.token_urlsafe(32), ends, now, proof)
@@ -87,7 +87,7 @@ class SignIns:
         return secret
 
     def find(self, secret: str) -> SignIn | None:
-        """Return the sign-in of a cookie's secret, and note its use; None if it ended or never was."""
+        """Return the sign-in of a cookie's secret, and note its use; None if there is none, or it has ended."""
         key, now = _digest(secret), self._clock()
         with self._lock:
             found = self._kept.get(key)
@@ -100,7 +100,7 @@ class SignIns:
             return found
 
     def peek(self, secret: str) -> SignIn | None:
-        """Return the sign-in of a cookie's secret, without noting a use."""
+        """Return the sign-in of a cookie's secret, without noting its use; None as in `find`."""
         with self._lock:
             found = self._kept.get(_digest(secret))
         return None if found is None or _is_over(found, self._clock()) else found
@@ -111,14 +111,14 @@ class SignIns:
             self._kept.pop(_digest(secret), None)
 
     def link(self) -> str:
-        """Return the key of a new one-time link, which lets the owner in."""
+        """Return the key of a new one-time link, which signs the owner in."""
         key = secrets.token_urlsafe(32)
         with self._lock:
             self._links[_digest(key)] = self._clock() + LINK_LASTS
         return key
 
     def redeem(self, key: str) -> bool:
-        """Tell whether a one-time link lets in; it does so once."""
+        """Use up a one-time link; return whether its key was valid."""
         with self._lock:
             ends = self._links.pop(_digest(key), None)
         return self.owner is not None and ends is not None and self._clock() < ends

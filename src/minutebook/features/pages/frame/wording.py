@@ -1,4 +1,4 @@
-"""Errors as a person reads them on a page: a status, a headline, the cause, the remedy."""
+"""Errors in words for a page: a status, a headline, the cause, the remedy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ VERDICTS: dict[Verdict, Later] = {
     Verdict.POSSIBLE: later("possible"),
     Verdict.UNLIKELY: later("unlikely"),
 }
-"""How well a hit answers, in words."""
+"""The words for how likely a hit answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Trouble:
 
 
 def trouble_of(error: MinutebookError) -> Trouble:
-    """Word an error."""
+    """Return an error in words for a page."""
     sentence, remedy = error.sentence, ""
     match error:
         case NotFound():
@@ -71,15 +71,15 @@ def trouble_of(error: MinutebookError) -> Trouble:
         case Fault():
             title = _("A mistake of Minutebook's")
         case LedgerError(reason=sentence):
-            title, remedy = _("The decisions cannot be read or written"), _closed(error.remedy)
+            title, remedy = _("The decisions cannot be read or written"), _as_sentence(error.remedy)
         case _:
             title, remedy = _unavailable(error)
-    return Trouble(error.status, title, _closed(sentence), remedy)
+    return Trouble(error.status, title, _as_sentence(sentence), remedy)
 
 
 def notes_said(notes: Mapping[str, Note]) -> dict[str, str]:
-    """Return the notes beside an answer for a person, in their language; none of those for agents."""
-    # An agent needs to know how much was looked through; a person sees it on other pages.
+    """Return the notes on an answer in the reader's language, without those for agents."""
+    # A note for agents says how much was searched; a person sees that on other pages.
     return {
         name: said(getattr(note.text, "values", {}).get("said", note.text))
         for name, note in notes.items()
@@ -104,7 +104,7 @@ def _refusal(error: Refused) -> tuple[str, str]:
 
 
 def _unavailable(error: MinutebookError) -> tuple[str, str]:
-    """Return the headline of an obstacle for now, or until somebody mends it, and the remedy."""
+    """Return the headline and the remedy for an error of the store, the model or the server."""
     match error:
         case StoreBusy():
             return _("Others are writing"), _("Nothing was changed. Try again in a moment.")
@@ -123,8 +123,8 @@ def _unavailable(error: MinutebookError) -> tuple[str, str]:
             return _("That did not work"), ""
 
 
-def _closed(reason: Reason) -> str:
-    """Say a reason as a sentence: a capital first, a full stop last."""
+def _as_sentence(reason: Reason) -> str:
+    """Return a reason as a sentence, with a capital letter and a full stop."""
     words = said(reason).strip()
     if not words:
         return words

@@ -16,10 +16,10 @@ _INSTEAD: Mapping[str, Later] = _TEXTS.pop("instead")
 _ACTS = {each.message: each for each in _TEXTS["acts"]} | _TEXTS.pop("instead_of_acts")
 
 OUTCOMES = tuple(each.message for each in _TEXTS["outcomes"])
-"""How an act ends on the trail: done, or refused for which reason."""
+"""The outcomes of acts on the trail: done, or the reason of a refusal."""
 
 ON_THE_TRAIL = ("link", *(act for act in _ACTS if " " not in act))
-"""The acts that people look for on the trail."""
+"""The acts that the trail can be filtered by."""
 
 WORDS: Mapping[str, Later] = {
     **{each.message: each for texts in _TEXTS.values() for each in texts},
@@ -28,11 +28,11 @@ WORDS: Mapping[str, Later] = {
 }
 
 _JOINTS = re.compile("_[a-z]|(?<=[a-z])[A-Z]")
-"""Where two words meet in one of code: business_rule, NotFound."""
+"""The joints of words in an identifier such as business_rule or NotFound."""
 
 
 def word(value: str) -> str:
-    """Say a record's word in the reader's language; one that is not known stays as it is."""
+    """Return a word of a record in the reader's language; an unknown word is returned unchanged."""
     found = WORDS.get(value)
     return str(value) if found is None else _JOINTS.sub(_parted, str(found))
 
@@ -42,7 +42,7 @@ def _parted(joint: Match[str]) -> str:
 
 
 def said(reason: str) -> str:
-    """Say a reason in the reader's language; a text that is none stays as it is."""
+    """Return a reason in the reader's language; another text is returned unchanged."""
     if not isinstance(reason, Reason) or not reason:
         return reason
     template = text(reason.template)
@@ -50,7 +50,7 @@ def said(reason: str) -> str:
 
 
 class _Filled(Formatter):
-    """Puts the values of a reason into its template as the reader's language writes them."""
+    """Formats a reason's template with its values as the reader's language writes them."""
 
     def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
         value = super().get_value(key, args, kwargs)

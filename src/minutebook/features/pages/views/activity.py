@@ -17,13 +17,13 @@ from minutebook.record.errors import InvalidInput
 from minutebook.record.records import Entry, Record
 
 SHOWN = 50
-"""Entries that are shown at first, and that "more" adds."""
+"""Entries that are shown at first, and that the link "more" adds."""
 
 MOST = 1000
-"""Entries that are shown at once at most."""
+"""The most entries that are shown at once."""
 
 LONGEST_MARK = 2000
-"""Characters that the mark of a place in the trails has at most; where it would be longer, there is none."""
+"""The most characters of a mark in the trails; a longer mark is left out."""
 
 DAYS = {
     later("Today"): 0,
@@ -31,10 +31,10 @@ DAYS = {
     later("The last 7 days"): 7,
     later("The last 30 days"): 30,
 }
-"""Days since which one asks what changed, by how long ago they are."""
+"""The choices of the filter `since`, each with its days ago."""
 
 FIELDS = ("actor", "client", "act", "subject", "outcome", "since")
-"""The filters, as the address names them."""
+"""The filters, by their names in the address."""
 
 
 def show(visit: Visit) -> Page:
@@ -71,19 +71,19 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/activity"): ("activi
 
 
 def conditions_of(query: Mapping[str, str]) -> dict[str, Any]:
-    """Read the conditions on entries in an address. Raises InvalidInput if a day cannot be read."""
+    """Return the conditions on entries in an address. Raises InvalidInput for an invalid day."""
     given: dict[str, Any] = _given(query)
     return given | {"since": day("since", given.get("since", ""))}
 
 
 def mark_of(ends: Mapping[str, int]) -> str:
-    """Write where trails end, for a viewer to come back to; empty if that would be too long."""
+    """Return the mark of the trails' ends, by which a viewer continues; "" if it would be too long."""
     mark = ",".join(f"{quote(name, safe='')}:{number}" for name, number in sorted(ends.items()))
     return mark if len(mark) <= LONGEST_MARK else ""
 
 
 def ends_of(mark: str) -> dict[str, int]:
-    """Read a mark. Raises InvalidInput if it is none."""
+    """Return the trails' ends of a mark. Raises InvalidInput if it is malformed."""
     ends = {}
     for part in mark[: LONGEST_MARK + 1].split(",") if mark else ():
         name, _, number = part.partition(":")
@@ -96,7 +96,7 @@ def ends_of(mark: str) -> dict[str, int]:
 def with_subjects(
     app: App, caller: Caller, entries: Sequence[Entry]
 ) -> list[tuple[Entry, str, Record | None]]:
-    """Return each entry with the address of its subject and, if it is there, the subject."""
+    """Return each entry with the address of its subject, and the subject or None if that is gone."""
     found = app.browsing.subjects(caller, entries)
     records = [found.get((each.organization, each.subject)) for each in entries]
     return [

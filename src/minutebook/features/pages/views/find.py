@@ -1,4 +1,4 @@
-"""Find: one field over memories, decisions, sessions and code; each hit says why it was found."""
+"""The page *Find*: a search over memories, decisions, sessions and code, with the reasons for each hit."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,25 +28,27 @@ LIMIT = 10
 """Hits that are shown of each kind."""
 
 LISTED = 20
-"""Memories on a page of the list that stands where nothing is asked."""
+"""Memories on a page of the list that is shown without a question."""
 
 E = TypeVar("E", bound=StrEnum)
 
 
 ALL, MEMORIES, SESSIONS = "all", "memories", "sessions"
-"""The kinds of records to search, as the address names them, besides those that features add."""
+"""The kinds of records to search, by their names in the address, without those of features."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindQuery:
-    """The query in an address: the question, the kinds to search, and which memories."""
+    """The query in an address: the question, the kinds to search, the conditions on memories, and the page of the list.
+
+    `fields` are the filters that are set, as they were typed.
+    """
 
     text: str
     kinds: str
     selection: Selection
     offset: int
     fields: Mapping[str, str] = field(default_factory=dict)
-    """The filters as they were typed, those that are not empty."""
 
     @property
     def is_narrowed(self) -> bool:
@@ -66,10 +68,10 @@ class FindQuery:
 
 
 def show(visit: Visit) -> Page:
-    """Show the hits; without a question the memories kept last."""
+    """Show the hits; without a question the newest memories."""
     query = find_query(visit.query)
-    held = policy.narrowed_to(visit.caller, repository=query.fields.get("project"))
-    visit = replace(visit, caller=held)
+    narrowed = policy.narrowed_to(visit.caller, repository=query.fields.get("project"))
+    visit = replace(visit, caller=narrowed)
     facts: dict[str, Any] = {
         "query": query,
         "kinds": kinds(),
@@ -98,7 +100,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/find"): ("find", sho
 
 
 def find_query(parameters: Mapping[str, str]) -> FindQuery:
-    """Read the query in an address. Raises InvalidInput, which names the field that is not fit."""
+    """Return the query in an address. Raises InvalidInput, which names the invalid field."""
     given = {name: parameters.get(name, "").strip() for name in FIELDS}
     where = MemoryQuery(
         type=_choice(MemoryType, "type", given["type"]),
@@ -121,7 +123,7 @@ def find_query(parameters: Mapping[str, str]) -> FindQuery:
 
 
 def shown(query: Mapping[str, str], usual: int, most: int) -> int:
-    """Read how many to show. Raises InvalidInput if it is no number from 1 to `most`."""
+    """Return the number of entries to show, `usual` by default. Raises InvalidInput if it is not from 1 to `most`."""
     given = query.get("show", str(usual))
     if not given.isdecimal() or not 1 <= int(given[:9]) <= most:
         remedy = "must be a number from 1 to {most} (got {given!r})"
@@ -130,7 +132,7 @@ def shown(query: Mapping[str, str], usual: int, most: int) -> int:
 
 
 def offset(query: Mapping[str, str]) -> int:
-    """Read how many to leave out first. Raises InvalidInput if it is no number."""
+    """Return the number of entries to skip. Raises InvalidInput if it is not a number."""
     given = query.get("from", "0")
     if not given.isdecimal() or len(given) > 9:
         raise InvalidInput(
@@ -140,7 +142,7 @@ def offset(query: Mapping[str, str]) -> int:
 
 
 def day(name: str, given: str, *, ends: bool = False) -> datetime | None:
-    """Read a day or an instant, in UTC; `ends` gives the end of a day. Raises InvalidInput."""
+    """Return the instant of a day or time in an address, with `ends` the end of a day. Raises InvalidInput."""
     if not given:
         return None
     try:
@@ -175,7 +177,7 @@ def _kind(given: str) -> str:
 
 
 def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
-    """Return the hits of the ranking, those that stand beside it by template, and the number of all."""
+    """Return the facts of the page about hits: likely ones, other ones, those beside the ranking by template, and the count."""
     hits: list[Explained] = []
     beside: list[tuple[str, Sequence[Any]]] = []
     if query.kinds == MEMORIES or (
@@ -188,10 +190,10 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     elif query.kinds == ALL:
         hits = _recalled(visit, query, visit.app.recall_sources)
         if not query.is_narrowed:
-            beside = [_unasked(each, visit, query.text) for each in find_kinds()]
+            beside = [_beside_ranking(each, visit, query.text) for each in find_kinds()]
     else:
         chosen = next(each for each in find_kinds() if each.name == query.kinds)
-        template, found = _beside(chosen, visit, query.text, LIMIT)
+        template, found = _search_kind(chosen, visit, query.text, LIMIT)
         if template:
             beside = [(template, found)]
         else:
@@ -203,14 +205,14 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     return {"hits": answers or hits, "others": others, "beside": beside, "count": count}
 
 
-def _unasked(kind: FindKind, visit: Visit, text: str) -> tuple[str, Sequence[Any]]:
-    """Return the hits of a kind beside the ranking, none where these are in doubt."""
+def _beside_ranking(kind: FindKind, visit: Visit, text: str) -> tuple[str, Sequence[Any]]:
+    """Return template and hits of a kind beside the ranking, without hits if they are in doubt."""
     own = with_call(visit.caller, notes={})
-    found = _beside(kind, replace(visit, caller=own), text, kind.beside)
+    found = _search_kind(kind, replace(visit, caller=own), text, kind.beside)
     return (kind.template, ()) if RELEVANCE in own.call.notes else found
 
 
-def _beside(kind: FindKind, visit: Visit, text: str, limit: int) -> tuple[str, Sequence[Any]]:
+def _search_kind(kind: FindKind, visit: Visit, text: str, limit: int) -> tuple[str, Sequence[Any]]:
     return kind.template, kind.search(visit, text, limit) if limit else ()
 
 

@@ -1,4 +1,4 @@
-"""The graph: entities, relations and memories around one thing, drawn, and listed in words."""
+"""The page *Graph*: entities, relations and memories around a node, drawn and as lists."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,41 +17,41 @@ from minutebook.record.records import Memory
 from minutebook.record.writing.validity import holds_at
 
 SHOWN = 40
-"""Edges of each opened thing that are shown at first."""
+"""Edges of each opened node that are shown at first."""
 
 MOST = 2000
-"""Edges of one opened thing that are shown at most."""
+"""The most edges of an opened node that are shown."""
 
 MOST_OPENED = 60
-"""Things that an address may open."""
+"""The most nodes that an address may open."""
 
 MOST_DRAWN = 3000
-"""Things that are drawn at most; beyond it nothing more is opened."""
+"""The most nodes that are drawn; no further ones are opened then."""
 
 LISTED = 50
 """Entities on a page of the list."""
 
 STEPS = 50
-"""Edges of an opened thing that are listed at once."""
+"""Edges on a page of an opened node's list."""
 
 AS_MARKUP = 150
-"""Things whose drawing stands in the page; of more a script draws it, from what `drawing` gives."""
+"""The most nodes of a drawing in the page itself; a larger one is drawn by a script from the data of `drawing`."""
 
 LABEL = 24
-"""Characters of a name that stand in the drawing; the whole name is in the list and on hover."""
+"""Characters of a name in the drawing; the whole name is in the list and in the title."""
 
 MARGIN = 185
-"""Pixels from a thing to the end of its name."""
+"""Pixels from a node to the end of its name."""
 
 EDGE = 30
-"""Pixels around all of it."""
+"""Pixels around the whole drawing."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphQuery:
-    """The query in an address: the node in the middle, the other opened ones, how many edges of each.
+    """The query in an address: the node `at` the middle, the other opened ones, and the number of edges of each.
 
-    `of` names an opened thing whose list begins with its edge number `first`; the others' begin with 0.
+    The list of the node `of` begins with its edge `first`, those of the others with edge 0.
     """
 
     at: str
@@ -65,7 +65,7 @@ class GraphQuery:
         return f"/graph?{self.parameters(**changes)}"
 
     def parameters(self, **changes: Any) -> str:
-        """Return the part after the `?` in such an address."""
+        """Return the query string of such an address."""
         query = replace(self, **{"of": "", "first": 0, **changes})
         parameters = {"at": query.at}
         if query.opened:
@@ -77,7 +77,7 @@ class GraphQuery:
         return urlencode(parameters, safe=",")
 
     def grown(self, id: str) -> str:
-        """Return the address that opens one thing more, or closes it again."""
+        """Return the address of the graph with a node opened, or closed if it is open."""
         if id in self.opened:
             return self.address(opened=tuple(each for each in self.opened if each != id))
         return self.address(opened=(*self.opened, id))
@@ -85,7 +85,7 @@ class GraphQuery:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A page of the list of one opened thing: its edges, and the addresses of the pages around it."""
+    """A page of the list of an opened node: its edges, and the addresses of the pages before and after."""
 
     node: Node
     steps: list[GraphStep]
@@ -98,7 +98,7 @@ class Section:
 
 @dataclass(slots=True)
 class _DrawnGraph:
-    """The graph shown: nodes by id, those opened from the middle outwards, the tree of the drawing."""
+    """The shown graph: its nodes by id, the opened ones from the middle outwards, and the children of each in the drawing."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     opened: list[Surrounded] = field(default_factory=list)
@@ -106,7 +106,7 @@ class _DrawnGraph:
 
 
 def show(visit: Visit) -> Page:
-    """Show the graph around a thing; with none named, the entities to begin with."""
+    """Show the graph around a node, or without one the list of entities."""
     if not visit.query.get("at", "").strip():
         return _entities(visit)
     query = graph_query(visit.query)
@@ -139,12 +139,12 @@ def show(visit: Visit) -> Page:
 
 
 def has_things(visit: Visit) -> bool:
-    """Tell whether the caller sees a thing that could be drawn."""
+    """Tell whether the caller sees an entity."""
     return bool(visit.app.surroundings.entities(visit.caller, "", 1, 0)[0])
 
 
 def drawing(visit: Visit) -> Data:
-    """Return the data that a script draws: the frame, nodes with their places, lines by places in that list."""
+    """Return the data that a script draws: the frame, nodes with their places, lines with the indices of their nodes."""
     query = graph_query(visit.query)
     graph = _gathered(visit, query)
     placed, ended = places(query.at, graph.branches), _ended(visit, graph)
@@ -177,7 +177,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 
 
 def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
-    """Read the query in an address. Raises InvalidInput, which names the part that is not fit."""
+    """Return the query in an address. Raises InvalidInput, which names the invalid field."""
     at = parameters.get("at", "").strip()
     named = [each.strip() for each in parameters.get("open", "").split(",")]
     opened = tuple(dict.fromkeys(each for each in named if each and each != at))
@@ -208,9 +208,9 @@ def _entities(visit: Visit) -> Page:
 
 
 def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
-    """Gather the opened nodes, from the middle outwards; those no longer joined to it are left out.
+    """Return the graph of a query; opened nodes that are no longer connected with the middle are left out.
 
-    Raises NotFound if the thing in the middle is not there to be seen.
+    Raises NotFound if the caller does not see the node in the middle.
     """
     surroundings, graph = visit.app.surroundings, _DrawnGraph()
     waiting, wanted = [query.at], set(query.opened)
@@ -233,14 +233,14 @@ def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
 def _frame(placed: Collection[TreePlace]) -> tuple[int, int, int, int]:
     """Return the frame of the drawing with its names: left, top, width and height, in pixels."""
     xs = [0.0, *(each.x + each.side * MARGIN for each in placed)]
-    # Below the thing in the middle stands its name.
+    # The name of the node in the middle is below it.
     ys = [26.0, *(each.y for each in placed)]
     left, top = round(min(xs)) - EDGE, round(min(ys)) - EDGE
     return left, top, round(max(xs)) + EDGE - left, round(max(ys)) + EDGE - top
 
 
 def _section(each: Surrounded, query: GraphQuery) -> Section:
-    """Return the page of a thing's list that a query names."""
+    """Return the page of a node's list that a query names."""
     id, total = each.node.id, len(each.steps)
     first = query.first if query.of == id and query.first < total else 0
     before = query.address(of=id, first=max(0, first - STEPS)) if first else None

@@ -1,4 +1,4 @@
-"""Health: the counts, the state of store and model, the faults and their remedies."""
+"""The page *Health*: counts, the state of store and model, faults and their remedies."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
@@ -18,12 +18,12 @@ DONE: Mapping[str, Later] = _TEXTS["done"]
 
 
 def show(visit: Visit) -> Page:
-    """Show the counts that the caller sees, the model's state, and projects of code."""
+    """Show the counts that the caller sees, and the state of the model."""
     return Page("health.html", _facts(visit) | {"findings": None})
 
 
 def examine(visit: Visit) -> Page:
-    """Examine the whole store. Raises Forbidden to callers that do not answer for all of it."""
+    """Examine the whole store. Raises Forbidden for callers that are bound to a part of it."""
     if not _answers_for_all(visit):
         reason = "it concerns all organizations; its owner may, and an admin's token that is held to none"
         raise Forbidden("examine the store", reason)
@@ -36,7 +36,7 @@ def examine(visit: Visit) -> Page:
 
 
 def mend(visit: Visit) -> Goto:
-    """Rebuild the derived data. Raises Forbidden to all but the owner, StoreDamaged."""
+    """Rebuild the derived data. Raises Forbidden for all but the owner, StoreDamaged."""
     if not _is_owner(visit):
         reason = "its owner may, at this page as `minutebook ui` opens it, or by `minutebook doctor --repair`"
         raise Forbidden("mend the store", reason)
@@ -51,7 +51,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 }
 
 STALE_AFTER = timedelta(days=180)
-"""How long ago a memory was kept that nobody has verified since, for a person to look at it again."""
+"""The age of a memory that was never verified from which a person should review it."""
 
 
 def _facts(visit: Visit, *, is_examined: bool = False) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _facts(visit: Visit, *, is_examined: bool = False) -> dict[str, Any]:
     return {
         "counts": [(name, counts[kind]) for kind, name in COUNTED.items()],
         "model": model.model.name,
-        # Why a model cannot be used may name files of the machine.
+        # The reason may name files of the machine.
         "model_state": "off" if model.is_off else model.state,
         "model_reason": model.reason if may_examine else "",
         "waiting": 0 if model.is_off else app.overview.to_embed(caller),
@@ -80,11 +80,11 @@ def _facts(visit: Visit, *, is_examined: bool = False) -> dict[str, Any]:
 
 
 def _stale(visit: Visit) -> dict[str, Any]:
-    """Count the memories that a person should look at again."""
+    """Return the facts about memories that a person should review: their number, address and least age."""
     app, caller = visit.app, visit.caller
     before = (app.clock() - STALE_AFTER).date()
     until = datetime.combine(before, time(), UTC)
-    # By time alone an index tells at once that there is none, which in most stores is so.
+    # In most stores there is none, which an index by time alone tells at once.
     is_old = app.overview.memories(caller, MemoryQuery(until=until))
     stale = MemoryQuery(status=Status.ACTIVE, until=until)
     return {

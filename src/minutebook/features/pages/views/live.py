@@ -1,4 +1,4 @@
-"""Activity as it happens: new entries of the trail, sent to whoever watches (server-sent events)."""
+"""New entries of the trail, sent to viewers of *Activity* as they happen (server-sent events)."""
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,49 +16,48 @@ from minutebook.record.caller import Caller
 from minutebook.record.errors import MinutebookError
 from minutebook.record.records import Entry, Record
 
-EVERY = 1.0
-"""Seconds between two looks at where the trails end, whoever watches."""
+CHECK_EVERY = 1.0
+"""Seconds between two checks of the trails' ends, for all viewers together."""
 
 BEAT = 15.0
-"""Seconds after which something is sent in any case, so that a viewer who has gone is found out."""
+"""Seconds after which something is sent in any case, to find out whether the viewer is still there."""
 
 MOST_AT_ONCE = 100
-"""Entries that one look sends; if there are more, the page says that it shows a part."""
+"""The most entries in one event; if there are more, the page says that it shows a part."""
 
-MOST_SAID = 50
-"""Events that are remembered, for viewers who come to them later."""
+MOST_CACHED = 50
+"""Events that are cached for other viewers."""
 
 
 class Live:
-    """Tells viewers of new entries: the trails' ends are looked at once a second for all of them."""
+    """Sends new entries to viewers; the trails' ends are read once a second for all viewers."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._lock = anyio.Lock()
         self._ends: dict[str | None, tuple[float, dict[str, int]]] = {}
-        self._said: dict[object, str] = {}
+        self._events: dict[object, str] = {}
 
     async def begin(self, request: Request, caller: Caller) -> AsyncIterator[str]:
-        """Begin to send the events that an address asks for.
+        """Return the events that an address asks for.
 
-        Raises Forbidden to those who see a part of an organization, InvalidInput if filters or the mark
-        cannot be read.
+        Raises Forbidden for callers that see only a part of an organization, InvalidInput for invalid filters or marks.
         """
         query = request.query_params
         mark = request.headers.get("last-event-id") or query.get("after", "")
         conditions_of(query)
         ends_of(mark)
-        # Who may not read the trail is told so before anything is sent.
+        # A caller that may not read the trail gets the error before the stream begins.
         await self._host.run(request, "live", caller, lambda app, caller: app.trail.ends(caller))
         return self.events(caller, query, mark)
 
     async def events(
         self, caller: Caller, query: Mapping[str, str], mark: str
     ) -> AsyncIterator[str]:
-        """Yield events for entries that fit the filters of an address, from a mark in the trails on.
+        """Yield the events of entries that fit the filters of an address, from a mark in the trails on.
 
-        Ends when the trail cannot be read. Raises Forbidden before the first event to those who see
-        a part of an organization, InvalidInput if filters or the mark cannot be read.
+        Ends when the trail cannot be read. Before the first event it raises Forbidden for callers that see only a part of
+        an organization, InvalidInput for invalid filters or marks.
         """
         conditions, ends = conditions_of(query), ends_of(mark)
         if not ends:
@@ -78,15 +77,17 @@ class Live:
             if time.monotonic() - sent >= BEAT:
                 sent = time.monotonic()
                 yield ": still here\n\n"
-            await anyio.sleep(EVERY)
+            await anyio.sleep(CHECK_EVERY)
 
     async def _ends_of(self, caller: Caller) -> dict[str, int]:
-        """Return where the trails of the caller's organizations end, as of a second ago at most."""
+        """Return the ends of the trails of the caller's organizations, which are cached for half of CHECK_EVERY."""
         async with self._lock:
-            at, ends = self._ends.get(caller.organization, (-EVERY, {}))
+            at, ends = self._ends.get(caller.organization, (-CHECK_EVERY, {}))
             now = time.monotonic()
-            if now - at >= EVERY / 2:
-                ends = await self._host.look(caller, lambda app, caller: app.trail.ends(caller))
+            if now - at >= CHECK_EVERY / 2:
+                ends = await self._host.run_shared(
+                    caller, lambda app, caller: app.trail.ends(caller)
+                )
                 self._ends = {key: e for key, e in self._ends.items() if now - e[0] < BEAT}
                 self._ends[caller.organization] = now, ends
             return ends
@@ -98,8 +99,8 @@ class Live:
         since: Mapping[str, int],
         until: Mapping[str, int],
     ) -> str:
-        """Return the event of the changes between two marks; all watchers of the same share one."""
-        # Who may read a trail reads all of it, so the organization tells what may be seen.
+        """Return the event with the entries between two ends; viewers with the same filters share it."""
+        # A caller that may read a trail may read all of it, so that the organization determines the entries.
         seen = caller.organization, spoken().code, *sorted(map(str, conditions.items()))
         key = (*seen, mark_of(since), mark_of(until))
 
@@ -109,15 +110,15 @@ class Live:
             return with_subjects(app, caller, found)
 
         async with self._lock:
-            if key not in self._said or not mark_of(since):
-                found = await self._host.look(caller, task)
-                self._said = dict([*self._said.items()][1 - MOST_SAID :])
-                self._said[key] = _event(found, mark_of(until))
-            return self._said[key]
+            if key not in self._events or not mark_of(since):
+                found = await self._host.run_shared(caller, task)
+                self._events = dict([*self._events.items()][1 - MOST_CACHED :])
+                self._events[key] = _event(found, mark_of(until))
+            return self._events[key]
 
 
 def _event(entries: Sequence[tuple[Entry, str, Record | None]], mark: str) -> str:
-    """Write entries, newest first, as one event; its id is the mark up to which they reach."""
+    """Return the event with entries, the newest first; its id is the mark after them."""
     parts: Any = environment().get_template("parts.html").module
     shown = entries[:MOST_AT_ONCE]
     data = [f"data: {' '.join(str(parts.entry(*each)).split())}\n" for each in shown]

@@ -1,4 +1,4 @@
-"""A memory: its text, its origin, when it held, how it changed; and the acts on it."""
+"""The page of a memory: its text, origin, validity and versions, and the acts on it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from minutebook.record.writing.drafts import Draft
 from minutebook.record.writing.validity import holds_at
 
 VERSIONS = 10
-"""Versions that are shown with what they changed; of earlier ones the date alone."""
+"""The latest versions, which are shown with their changes; of earlier ones only the date is shown."""
 
 LONGEST_TEXT = 200_000
 """Characters of a field that a form may send."""
@@ -36,7 +36,7 @@ LONGEST_REASON = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A version and its changes from the one before; None for the first and for early ones."""
+    """A version with its changes from the one before, None for the first and for early ones."""
 
     version: Version
     stretches: list[Stretch] | None
@@ -44,9 +44,9 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class MemoryAct:
-    """An act on a memory: words for its page, the fields of its form, and the service's act.
+    """An act on a memory: texts for its page, the fields of its form, and its function.
 
-    `run` does it and returns the address to go to. Each asks for a reason too, which the trail keeps.
+    `run` does the act and returns the address to go to. Each form also has a field for a reason, which the trail keeps.
     """
 
     title: Later
@@ -92,7 +92,7 @@ def show(visit: Visit) -> Page:
         "ends": {name: ACTS[name] for name in ENDS if name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),
         "notes": app.hit_notes.notes_of(caller, [memory]).get(memory.key, NO_NOTES),
-        "secrets": _secrets_told(visit.query),
+        "secrets": _secret_sentences(visit.query),
     }
     return Page("memory.html", facts)
 
@@ -100,11 +100,11 @@ def show(visit: Visit) -> Page:
 def ask(visit: Visit) -> Page:
     """Show the effect of an act and its form, before anything is done."""
     memory = visit.app.memories.read_any(visit.caller, visit.path["id"])
-    return _act_page(visit, memory, {"version": str(memory.version), **_standing(memory)})
+    return _act_page(visit, memory, {"version": str(memory.version), **_field_values(memory)})
 
 
 def do(visit: Visit) -> Page | Goto:
-    """Do an act; if it is refused, show its page again with the reason and the typed fields."""
+    """Do an act; if it fails, show its form again with the error and the typed fields."""
     memory = visit.app.memories.read_any(visit.caller, visit.path["id"])
     act = _act(visit)
     try:
@@ -123,9 +123,9 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 
 
 def with_reason(visit: Visit) -> Visit:
-    """Return the visit with the reason of its form in the call, from where the trail takes it.
+    """Return the visit with the reason from its form in the caller's call, for the trail.
 
-    Raises InvalidInput if it is too long.
+    Raises InvalidInput if the reason is too long.
     """
     reason = _lines(visit.form.get("reason", "")).strip()
     if len(reason) > LONGEST_REASON:
@@ -136,7 +136,7 @@ def with_reason(visit: Visit) -> Visit:
 
 
 def acts_on(memory: Memory) -> list[str]:
-    """Name the acts that make sense for a memory as it is; whether they are permitted is asked later."""
+    """Return the names of the acts that are possible in a memory's state, whether or not the caller may do them."""
     if memory.deleted_at is not None:
         return ["restore"]
     if memory.locked_by is not None:
@@ -153,14 +153,14 @@ def acts_on(memory: Memory) -> list[str]:
 
 
 def changes(versions: list[Version]) -> list[Changed]:
-    """Return the changes of each version, the last first."""
+    """Return each version with its changes, the last first."""
     shown = []
     for number, version in enumerate(versions):
         is_early = number == 0 or number < len(versions) - VERSIONS
         stretches = None
         if not is_early:
             before = versions[number - 1]
-            stretches = differences(_whole(before), _whole(version))
+            stretches = differences(_title_and_text(before), _title_and_text(version))
         shown.append(Changed(version, stretches))
     return shown[::-1]
 
@@ -178,7 +178,7 @@ def joined(memory: Memory, links: list[LinkedMemory]) -> list[tuple[str, str, Me
 
 
 def time_line(memory: Memory, versions: list[Version], now: datetime) -> dict[str, Any]:
-    """Place the events of a memory on a line from 0 to 100, and the span in which it held."""
+    """Return the events of a memory with their places on a line from 0 to 100, and the span in which it held."""
     marks = [(memory.valid_from, _("holds from")), (memory.ingestion_time, _("kept"))]
     if memory.event_time not in (memory.ingestion_time, memory.valid_from):
         marks.append((memory.event_time, _("happened")))
@@ -203,12 +203,12 @@ def time_line(memory: Memory, versions: list[Version], now: datetime) -> dict[st
 
 
 def address(id: str, done: str = "") -> str:
-    """Return the address of a memory; `done` names the act just done to it."""
+    """Return the address of a memory's page, which reports the act `done`."""
     return f"/memories/{quote(id, safe='')}" + (f"?done={done}" if done else "")
 
 
 def _with_secrets(path: str, caller: Caller) -> str:
-    """Return the address to go to after an act, with the kinds of secrets that the act brought."""
+    """Return an address with the kinds of secrets that were found in an act's text."""
     note = caller.call.notes.get("secrets")
     if note is None:
         return path
@@ -219,8 +219,8 @@ def _with_secrets(path: str, caller: Caller) -> str:
     return path + ("&" if "?" in path else "?") + urlencode(listed)
 
 
-def _secrets_told(query: Mapping[str, str]) -> list[str]:
-    """Return the sentences on the secrets that an act brought, of kinds that there are."""
+def _secret_sentences(query: Mapping[str, str]) -> list[str]:
+    """Return the sentences on the known kinds of secrets in an address."""
     sentences = []
     for action, sentence in SECRETS.items():
         kinds = [each for each in query.get(action, "").split(",") if each in KINDS]
@@ -229,12 +229,12 @@ def _secrets_told(query: Mapping[str, str]) -> list[str]:
     return sentences
 
 
-def _whole(version: Version) -> str:
+def _title_and_text(version: Version) -> str:
     return version.content if version.title is None else f"{version.title}\n\n{version.content}"
 
 
-def _standing(memory: Memory) -> dict[str, str]:
-    """Return the first values of the fields of an act's form."""
+def _field_values(memory: Memory) -> dict[str, str]:
+    """Return the initial values of an act's form."""
     return {"title": memory.title or "", "text": memory.content}
 
 
@@ -277,7 +277,7 @@ def _edit(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     if form.get("version") != str(memory.version):
         reason = "it was changed meanwhile; copy your text, reload and edit it again"
         raise Conflict(memory.id, reason)
-    # Compared as they were shown: what cannot be seen stays where nobody touched it.
+    # Compared with the shown text, so that invisible characters stay if the field was not edited.
     after = {"content": _lines(form["text"]), "title": _lines(form.get("title", "")).strip()}
     before = {"content": _lines(visible(memory.content)), "title": visible(memory.title or "")}
     changes = {name: value or None for name, value in after.items() if value != before[name]}
@@ -350,18 +350,18 @@ def _forget(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
 
 
 def _lines(text: str) -> str:
-    """Return text as forms send it with plain line ends, and none at its end."""
+    """Return a text from a form with line feeds as line ends, and without line ends at its end."""
     return text.replace("\r\n", "\n").rstrip("\n")
 
 
 _TEXTS = texts_beside(__file__)
 SECRETS: Mapping[str, Later] = _TEXTS["secrets"]
 ASKS: Mapping[str, Sequence[Later]] = _TEXTS["asks"]
-"""The fields that an act may ask for: the name, and a word of help."""
+"""The fields of acts' forms, each with its label and help."""
 DONE: Mapping[str, Later] = _TEXTS["done"]
 
 ENDS = ("supersede", "invalidate", "deprecate", "forget")
-"""The acts by which a memory ends, the mildest first; they are explained where they are offered."""
+"""The acts by which a memory ends, the mildest first; the page explains them."""
 
 ACTS: dict[str, MemoryAct] = {
     "edit": MemoryAct(**_TEXTS["acts"]["edit"], run=_edit, asks=("title", "text")),

@@ -1,4 +1,4 @@
-"""Sessions: prompts, thoughts and answers, in order, with their summary and a search inside."""
+"""The pages of sessions: turns in order, with summaries, and a search in a session."""
 
 import re
 from collections import Counter
@@ -22,13 +22,13 @@ LISTED = 20
 """Sessions on a page of the list."""
 
 TITLE = 160
-"""Characters of the first prompt that stand for a title."""
+"""Characters of the first prompt in place of a title."""
 
 TURNS = 20
 """Turns on a page of a session."""
 
 FOUND = 10
-"""Turns that a search inside a session shows."""
+"""Hits of a search in a session."""
 
 _STEP = re.compile(r"^(\[[^]\n]+\]|→) ", re.MULTILINE)
 """The use of a tool, or its result, in the thought of a turn, as captures and importers write it."""
@@ -36,7 +36,7 @@ _STEP = re.compile(r"^(\[[^]\n]+\]|→) ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session as it is listed: its summary, and its first turn."""
+    """A session in the list, with its summary and its first turn."""
 
     session: Session
     summary: Summary | None
@@ -44,12 +44,12 @@ class SessionRow:
 
     @property
     def title(self) -> str:
-        """The title of its summary, else what was asked first."""
+        """The title of its summary, else its first prompt."""
         return self.first.prompt[:TITLE] if self.summary is None else self.summary.title
 
 
 def listed(visit: Visit) -> Page:
-    """List sessions, of one project or of all, the one written last first."""
+    """List the sessions of one project or of all, the one with the latest turn first."""
     at, project = offset(visit.query), visit.query.get("project")
     found = visit.app.sessions.all(visit.caller)
     chosen = [each for each in found if project in (None, each.repository or "")]
@@ -66,14 +66,14 @@ def listed(visit: Visit) -> Page:
 
 
 def rows(app: App, caller: Caller, sessions: Iterable[Session]) -> Iterator[SessionRow]:
-    """Yield each session as it is listed, but for those that were removed meanwhile."""
+    """Yield the row of each session that was not removed meanwhile."""
     for each in sessions:
         for first in app.sessions.turns(caller, each).find(Turn, order=["at"], limit=1):
             yield SessionRow(each, app.summaries.summary_of(each), first)
 
 
 def show(visit: Visit) -> Page:
-    """Show a session: its summaries, a page of its turns, or the hits of a search inside it.
+    """Show a session: its summaries, and a page of its turns or the hits of a search in it.
 
     Raises NotFound if there is no session of that name.
     """
@@ -113,12 +113,12 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 
 
 def list_address(project: str | None, first: int = 0) -> str:
-    """Return the address of the list of a project's sessions, of all if it is None, from one on."""
+    """Return the address of the list of a project's sessions, or with None of all, from the index `first` on."""
     parts = {} if project is None else {"project": project}
     return "/sessions?" + urlencode(parts | ({"from": str(first)} if first else {}))
 
 
 def address(name: str, first: int = 0, question: str = "") -> str:
-    """Return the address of a session, from a turn on, or of a search inside it."""
+    """Return the address of a session from the turn `first` on, or of a search in it."""
     parts = {"name": name, "from": first or "", "q": question}
     return "/session?" + urlencode({key: value for key, value in parts.items() if value != ""})

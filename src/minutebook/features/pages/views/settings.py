@@ -1,4 +1,4 @@
-"""Settings: the rights of roles, the rules that hold for all, the clients that are set up."""
+"""The page *Settings*: the rights of roles, rules, clients, the language."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -18,7 +18,7 @@ from minutebook.record.records import MemoryType, Role, ScopeLevel
 from minutebook.record.writing import decision_drafts
 
 RULES_SHOWN = 5
-"""Rules of each type that are shown; a link leads to all of them."""
+"""Rules of each type that are shown, with a link to all of them."""
 
 
 def show(visit: Visit) -> Page:
@@ -39,8 +39,8 @@ def show(visit: Visit) -> Page:
     return Page("settings.html", facts)
 
 
-def speak(visit: Visit) -> Goto:
-    """Keep the choice of a language in the browser. Raises InvalidInput if there is no such language."""
+def choose_language(visit: Visit) -> Goto:
+    """Have the browser keep the chosen language. Raises InvalidInput if there is no such language."""
     choice = visit.form.get("language", "")
     if choice and choice not in LANGUAGES:
         raise InvalidInput("language", must_be_one_of(LANGUAGES, choice))
@@ -49,12 +49,12 @@ def speak(visit: Visit) -> Goto:
 
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/settings"): ("settings", show),
-    ("POST", "/settings/language"): ("choose language", speak),
+    ("POST", "/settings/language"): ("choose language", choose_language),
 }
 
 
 def _rights() -> list[tuple[Later, list[bool]]]:
-    """Say of each act which roles may do it, as the policy answers for a caller of each."""
+    """Return each act with whether each role may do it, as the policy decides for a caller of the role."""
     callers = [Caller(name="anybody", role=role, organization="any") for role in Role]
     return [
         (label, [_permits(partial(check, each)) for each in callers])
@@ -63,7 +63,7 @@ def _rights() -> list[tuple[Later, list[bool]]]:
 
 
 def _rules(visit: Visit, now: datetime) -> list[tuple[MemoryType, Any]]:
-    """Return the first of the memories that rule, by type, as far as the caller sees them."""
+    """Return the first page of the rules that the caller sees, by type."""
     return [
         (type, visit.app.memories.page(visit.caller, RULES_SHOWN, 0, MemoryQuery(type=type), now))
         for type in sorted(policy.PROTECTED_TYPES)
@@ -97,6 +97,6 @@ RIGHTS: dict[Later, Callable[[Caller], object]] = {
     later("Lock and unlock"): policy.check_may_lock,
     later("Accept and decline proposals"): decision_drafts.check_may_accept,
 }
-"""What a role may do, each with the policy's own check."""
+"""The acts that depend on the role, each with the policy's check."""
 
 DONE: Mapping[str, Later] = texts_beside(__file__)["done"]

@@ -45,7 +45,7 @@ def show(visit: Visit) -> Page:
         "sections": [
             (found[topic], parts(f"today.{topic}", visit, span))
             for topic in HEADINGS
-            # What waits does so now, whatever the day.
+            # The topic WAITS is about now, not about another day.
             if topic in found and (topic is not DayTopic.WAITS or begin == today)
         ],
         "shown": SHOWN,
@@ -59,7 +59,7 @@ _DAY, _FIRST_YEAR = timedelta(days=1), 1970
 
 
 def _day(given: str, today: datetime) -> datetime:
-    """Return the beginning of the day that an address names. Raises InvalidInput if it names none."""
+    """Return the beginning of the day in an address, `today` if it names none. Raises InvalidInput for an invalid day."""
     if not given:
         return today
     remedy = "must be a day that has begun, such as 2026-01-31 (got {given!r})"

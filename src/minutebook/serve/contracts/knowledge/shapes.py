@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from minutebook.memory.access.provenance import written
+from minutebook.memory.access.provenance import provenance_of
 from minutebook.memory.search.combined import Ranked
 from minutebook.record.instants import to_the_second
 from minutebook.record.records import CodeChunk, Edge, Entity, TextRecord
@@ -31,7 +31,7 @@ def relation(relation: Edge) -> Shape:
 
 def provenance(record: TextRecord) -> Shape:
     """Return a record's time, author, session, and status unless it is active; {} if nothing is known of them."""
-    known = written(record)
+    known = provenance_of(record)
     if known is None:
         return {}
     shape: Shape = {"at": to_the_second(known.at), "by": known.by}
