@@ -218,6 +218,7 @@ READS = {
     "summaries": {"page"},
     "tokens": {"last_uses", "list"},
     "trail": {"each", "ends", "entries", "heads", "prove"},
+    "TrailProving": {"prove"},
     "Undo": {"acts", "last", "obstacle", "read", "subjects"},
 }
 """What only reads."""

@@ -117,14 +117,9 @@ def audit_verify(
     with opened(options) as api:
         proofs = api.run(operations.prove, ends, public)
     not_proved = ["Not compared with the trail:", *(f"  {each}" for each in NOT_PROVED)]
-    say(
-        {"proofs": proofs, "not_proved": NOT_PROVED},
-        [
-            *(line for each in proofs for line in _proof_lines(each)),
-            *(style(line, dim=True) for line in not_proved),
-        ],
-        as_json,
-    )
+    lines = [line for each in proofs for line in _proof_lines(each)]
+    lines += [style(line, dim=True) for line in not_proved]
+    say({"proofs": proofs, "not_proved": NOT_PROVED}, lines, as_json)
     unsigned = key is not None and any(each.head and not each.signed.number for each in proofs)
     if unsigned or not all(each.is_sound for each in proofs):
         context.exit(1)
@@ -289,6 +284,7 @@ def _public_key(key: str) -> str:
 
 
 def _parse_noted_end(text: str) -> tuple[int, str]:
+    """Return number and digest of an end as `audit verify` prints it. Raises InvalidInput if it is none."""
     match = re.fullmatch(r"([1-9]\d*):([0-9a-f]{64})", text.strip())
     if match is None:
         raise InvalidInput("--noted", "must be an end as `minutebook audit verify` prints it")

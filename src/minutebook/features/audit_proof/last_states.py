@@ -116,6 +116,7 @@ class LastStates:
                 self._add_state(change, entry.number)
 
     def _add_state(self, change: Fingerprinted, number: int) -> None:
+        """Note the state after an entry, and the entry if the state before is not the last known one."""
         key = (change.kind, change.id)
         if change.before and key in self._states and (last := self._states[key].digest):
             # It is `after` if an act inside this one has written its own entry.
@@ -125,6 +126,7 @@ class LastStates:
         self._states[key] = _Last(change.after, number)
 
     def _add_text(self, entry: Entry) -> None:
+        """Note the text that an entry changed; drop those that it may have changed without an entry for each."""
         kind, key = entry.subject_kind, (entry.subject_kind, entry.subject)
         if entry.act in _OF_MANY:
             # Only memories have an entry each.
@@ -153,6 +155,7 @@ class LastStates:
             del self._texts[key]
 
     def _check_text_before(self, entry: Entry) -> None:
+        """Note an entry if the text before is not the last known one of the memory."""
         if entry.subject_kind is not Kind.MEMORY or not entry.before:
             return
         last = self._texts.get((entry.subject_kind, entry.subject))

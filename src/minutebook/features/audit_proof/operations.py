@@ -78,6 +78,7 @@ def prove(app: "App", caller: Caller, noted: Sequence[Head], key: str | None) ->
 
 
 def _of_caller(caller: Caller, noted: Head) -> Head:
+    """Return an end with the caller's organization if it has none. Raises InvalidInput if neither has one."""
     if noted.organization:
         return noted
     if caller.organization is None:

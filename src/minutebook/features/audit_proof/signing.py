@@ -151,6 +151,7 @@ class HeadSigning:
         return first_break(reversed(later), since=last)
 
     def _write_last_signed(self, organization: str, head: Head) -> None:
+        """Write to the file beside the key that it signed this end."""
         assert self._path is not None
         path = path_beside(self._path, LAST_SIGNED_SUFFIX)
         ends = {**self.last_signed(), organization: head}

@@ -148,6 +148,7 @@ class CodeCheck:
         return [judged for each in cited if (judged := self._judged(each, base)) is not None]
 
     def _judged(self, cited: Cited, base: pygit2.Commit) -> Judged | None:
+        """Judge a citation by the changes since a commit; None if they cannot tell."""
         if not self._changes_since(base).can_judge(cited):
             return None
         if cited.is_new:

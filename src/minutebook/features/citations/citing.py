@@ -73,6 +73,7 @@ class CitingRecords:
 
 
 def _citing(record: Memory | Decision | Summary, confirmed: datetime | None) -> CitingRecord:
+    """Return a record with the text that may cite code, and the digest by which a change of it is seen."""
     text = citing_text(record, confirmed)
     text = replace(text, text=text.text[:LONGEST])
     fields = f"{record.repository}\n{text.at.isoformat()}\n{text.text}"

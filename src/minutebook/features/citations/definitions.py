@@ -64,6 +64,7 @@ def _names(definitions: Iterable[Definition]) -> Iterator[str]:
 def _definition(
     path: str, found: Definition, outer: Sequence[Definition], tokens: "_Tokens"
 ) -> CodeDefinition:
+    """Return a definition with the digests of its tokens: of all, without its name, without the name in its head."""
     decorators, own = tokens.before(found.start), tokens.between(found.start, found.end)
     name = found.name.encode()
     return CodeDefinition(

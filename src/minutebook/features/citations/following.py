@@ -51,9 +51,10 @@ class Follower:
         keeps: bool = True,
         on_end: Callable[[], Mapping[str, Any]] = dict,
     ) -> Followed:
-        """Pass on about `most` changes (None: all), then call `on_end`; its answer is kept for `noted_at_end`.
+        """Pass on the changes since the last time, about `most` of them (None: all).
 
-        Unless it `keeps` how far it came, the same changes come again the next time. Raises StoreError.
+        Once all are passed on, it calls `on_end` and keeps its answer for `noted_at_end`. If not `keeps`, it keeps
+        neither the answer nor its place in the feed, so that the next time passes on the same changes. Raises StoreError.
         """
         with self._locks.hold(f"{self._name}\0{organization}") as held:
             if held is None:

@@ -27,6 +27,7 @@ def judged_by(
 def _judged(
     tree: str, citing: Iterable[CitingRecord], known: Mapping[RecordName, JudgedRecord]
 ) -> Iterator[JudgedRecord]:
+    """Yield the judgement of each record in a tree; verdicts that are `known` have the code that was cited uncommitted."""
     code, began = CodeCheck(Path(tree), None), time.time_ns()
     if not code.root.samefile(tree):
         # Git found a repository around the folder, which is none itself.

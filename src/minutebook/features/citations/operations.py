@@ -45,6 +45,7 @@ def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) 
 
 
 def _holding(view: "View", now: datetime) -> Iterator[Memory | Decision | Summary]:
+    """Yield the records of a view that hold now: valid memories, active decisions, the latest summary of each session."""
     for memory in view.where(valid_at=now).find(Memory):
         if memory.status is not Status.DEPRECATED:
             yield memory

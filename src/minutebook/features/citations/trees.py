@@ -160,6 +160,7 @@ class CommitTree:
         return dict(self._below(self.commit.tree, ""))
 
     def _below(self, tree: pygit2.Tree, prefix: str) -> Iterator[tuple[str, pygit2.Oid]]:
+        """Yield path and id of each file below a tree, without links."""
         folders = [(tree, prefix)]
         while folders:
             tree, prefix = folders.pop()

@@ -184,6 +184,7 @@ class Citations:
         self.follow(caller)
 
     def _on_changes(self, caller: Caller, organization: str, changes: Sequence[Change]) -> None:
+        """Judge the records that were written; if a project changed, also those that cite a tree and were judged before."""
         view = self._records.seen_in(organization, without_folder_scope(caller))
         trees = known_trees(caller, view.find(Project)).of_projects
         kinds = {cls.kind for cls in CITING}
@@ -230,6 +231,7 @@ class Citations:
     def _judge_by_project(
         self, organization: str, trees: Mapping[str | None, str], citing: Iterable[CitingRecord]
     ) -> None:
+        """Judge records, each in the tree of its repository; those without a tree are left out."""
         by_tree = defaultdict[str, list[CitingRecord]](list)
         for each in citing:
             if (tree := trees.get(each.repository)) and each.may_cite:

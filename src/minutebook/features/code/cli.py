@@ -194,6 +194,7 @@ def _shown(root: Path, path: str) -> str:
 
 
 def _marked(line: str, terms: set[str]) -> str:
+    """Return a line with its words among `terms` in yellow, cut to 160 characters."""
     return re.sub(
         r"\w+",
         lambda found: style(found[0], fg="yellow") if found[0].casefold() in terms else found[0],

@@ -188,6 +188,7 @@ class Projects:
             self._complete_embedded(sorted(self._indexing))
 
     def _complete_embedded(self, organizations: Collection[str]) -> None:
+        """Note the progress of some organizations' unfinished projects, and complete those that have all vectors."""
         unfinished = self._unfinished(organizations)
         self._indexing -= set(organizations) - {project.organization for project in unfinished}
         self._indexing |= {project.organization for project in unfinished}
@@ -312,6 +313,7 @@ class Projects:
         return removed
 
     def _begin(self, project: Project) -> Project:
+        """Store a project as one that is being indexed from the beginning, and return it."""
         begun = replace(
             project,
             state=IndexState.INDEXING,
@@ -367,6 +369,7 @@ class Projects:
                 time.sleep(_LOOK_EVERY)
 
     def _unfinished(self, organizations: Collection[str]) -> list[Project]:
+        """Return the projects that are being indexed or wait for vectors."""
         found: list[Project] = []
         for organization in organizations:
             where = Filter(organization=organization, equal={"state": IndexState.INDEXING})
@@ -416,6 +419,7 @@ class Projects:
         return everything_in(self._store, project.organization).narrowed(project=project.id)
 
     def _remove_all(self, cls: type[Record], project: Project) -> int:
+        """Remove all records of a project of one class, a batch at a time; return how many."""
         records, removed = self._records_of(project), 0
         while batch := records.find(cls, limit=BATCH):
             with self._store.transaction(project.organization):

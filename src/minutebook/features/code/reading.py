@@ -108,6 +108,7 @@ class CodeReading:
         return view.narrowed(project=project.id)
 
     def _languages_of(self, caller: Caller, project: Project) -> tuple[str, ...]:
+        """Return the languages of a project's chunks, the commonest first; they are kept until it is read again."""
         if project.read_at is None or project.state is IndexState.FAILED:
             return ()
         key = project.organization, project.id, project.read_at

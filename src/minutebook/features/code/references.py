@@ -60,6 +60,7 @@ def quote_citations(citations: Iterable[str]) -> str:
 
 
 def _path(match: re.Match[str]) -> Reference:
+    """Return the reference to a path, with lines or a symbol if it names them."""
     first, last, symbol = match["first"], match["last"], match["symbol"]
     return Reference(
         match[0].rstrip("."),

@@ -93,6 +93,7 @@ class _QueryNames:
 
     @classmethod
     def from_query(cls, query: str) -> "_QueryNames":
+        """Return the names in a query (the whole if it is one, identifiers) and the kinds of files that it asks for."""
         text = query.strip().removesuffix("()")
         whole = _parts(text) if _NAME.fullmatch(text) else ()
         # A plain word is as likely prose as a name, unless it is the whole query.
@@ -105,6 +106,7 @@ class _QueryNames:
         return cls(whole, identifiers, wanted)
 
     def weight(self, each: RankedChunk) -> float:
+        """Return the factor of a chunk's score by its name, type and path, in (0, 1]."""
         weight = 1.0 if each.type == "other" else DEFINES
         weight *= self.name_factor(_parts(each.name))
         if not _non_source_kinds(each.path) <= self.wanted:

@@ -128,6 +128,7 @@ class CodeSearch:
         views: list[View],
         weights: Mapping[Signal, float],
     ) -> list[FoundCode]:
+        """Return the chunks at the lines that a query names, then the best others, at most `limit` in all."""
         asked = self._signals.ask(query, caller, CodeChunk)
         if (embedding := asked.embedding) is not None:
             embedding = embedding.without_mean(MEAN_PART)
@@ -201,6 +202,7 @@ class CodeSearch:
     def _selected(
         self, caller: Caller, project: str | None, language: str | None, path: str | None = None
     ) -> list[View]:
+        """Return the views of the caller's chunks, narrowed by the conditions that are given."""
         conditions = {}
         if language is not None:
             conditions["language"] = _language(language).name

@@ -63,6 +63,7 @@ class Watching:
             watcher.join(_LEAVE_WITHIN_MS / 1000)
 
     def _run(self, project: Project, changed: Changed) -> None:
+        """Watch a project until it stops, or wait while another process watches it."""
         try:
             while not self._stop.is_set():
                 with self._locks.hold(f"watch\0{project.organization}\0{project.id}") as is_held:
@@ -76,6 +77,7 @@ class Watching:
             log.warning("no longer watching %s: %s", project.id, error)
 
     def _follow(self, project: Project, changed: Changed) -> None:
+        """Read the project now, then after each change that may matter, until it stops."""
         from watchfiles import Change, watch
 
         root = Path(project.path)
@@ -101,6 +103,7 @@ class Watching:
             is_first = False
 
     def _read(self, project: Project, changed: Changed) -> None:
+        """Index the project's changes, and call `changed` if there were any; wait while another process indexes it."""
         progress = stopping(self._stop)
         try:
             touched = None

@@ -106,6 +106,7 @@ def _decrypted(page: bytes, number: int, key: Key) -> bytes | None:
 
 
 def _chacha20(secret: bytes, counter: int, nonce: bytes, data: bytes) -> bytes:
+    """Encrypt or decrypt data, from the first block counter on."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
     start = (counter % _COUNTERS).to_bytes(4, "little") + nonce[:12]

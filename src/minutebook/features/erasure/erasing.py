@@ -195,6 +195,7 @@ class Erasing:
         return upkeep.rewrite_tables() if rewrites_tables else upkeep.scrub()
 
     def _remove_copies(self, caller: Caller, copies: Sequence[SideRow]) -> None:
+        """Remove the copies of words in the tables of features."""
         keys = {(each.table.name, each.key) for each in copies}
         for organization in sorted({each.organization for each in copies}):
             with self._store.transaction(organization):
@@ -202,6 +203,7 @@ class Erasing:
                 self._trail.log(caller, organization, ERASE, Kind.HEAD, ["copies"])
 
     def _remove(self, caller: Caller, order: Order, finder: Finder | None) -> None:
+        """Remove the records of an order from the store, all or none, with the copies of their words."""
         organizations = sorted({organization for organization, _, _ in order.records})
         with self._trail.audited_batch(organizations):
             forget_erased(self._store, order.records)
@@ -218,6 +220,7 @@ class Erasing:
                     self._remove_one(caller, key)
 
     def _remove_one(self, caller: Caller, key: Key) -> None:
+        """Remove one record with all that belongs to it. Raises Refused if the caller may not."""
         organization, kind, id = key
         with self._trail.audited(caller, organization, ERASE, kind, id) as audit:
             record = self._store.get(CLASSES[kind], organization, id)
@@ -253,6 +256,7 @@ class Erasing:
             each.note(keys)
 
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:
+        """Write the known backups anew without the records; one that cannot be written is left to a person."""
         keys = self._directory.keys
         for path in self._known_backups():
             try:
@@ -269,6 +273,7 @@ class Erasing:
     # The search
 
     def _check(self, texts: Iterable[str]) -> ErasureSearch:
+        """Search for texts, but for the pieces of them that other records hold, too."""
         pieces, checked = pieces_of(texts), ErasureSearch()
         if not pieces:
             return checked

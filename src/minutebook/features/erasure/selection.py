@@ -176,6 +176,7 @@ def strings_in(value: object) -> Iterator[str]:
 
 
 def _users(value: object) -> Iterator[str]:
+    """Yield the values of each key `user` in a JSON document."""
     match value:
         case Mapping():
             if isinstance(user := value.get("user"), str):

@@ -82,11 +82,13 @@ class Finder:
     """
 
     def __init__(self, pieces: Collection[str]) -> None:
+        # The piece of each form.
         self._pieces_of: dict[bytes, str] = {}
         for piece in pieces:
             for form in _forms(piece):
                 self._pieces_of.setdefault(form, piece)
         self._short = [each for each in self._pieces_of if len(each) < _WINDOW]
+        # The longer forms by their first bytes, and a table that is true at the hashes of these.
         self._by_start: dict[bytes, list[bytes]] = {}
         for form in self._pieces_of:
             if len(form) >= _WINDOW:
@@ -144,6 +146,7 @@ def search(
 
 
 def _files(roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield the plain files that are, or are below, the roots, each once; it does not follow links."""
     seen: set[Path] = set()
     for root in roots:
         if root.is_file():
@@ -198,6 +201,7 @@ def _unpack(path: Path, file: BinaryIO, keys: Keys | None) -> Iterator[tuple[str
 def _members(
     path: Path, file: BinaryIO, keys: Keys | None
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the encrypted databases and the Git objects in a backup, decrypted and decompressed, by their names."""
     try:
         with tarfile.open(fileobj=file, mode="r:") as tar:
             for member in tar:
@@ -228,6 +232,7 @@ def _join(contents: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _inflate(name: str, data: bytes) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield the decompressed content of a Git object under a name; nothing of another file."""
     try:
         yield name, [zlib.decompress(data)]
     except zlib.error:

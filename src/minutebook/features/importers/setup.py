@@ -66,6 +66,7 @@ def _has_new(run: SetupRun, name: str, source: ImportSource) -> bool:
 
 
 def _import(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> None:
+    """Import the sources of a program, print the counts, and sum up the sessions without a model."""
     app, caller = run.store
     for source in sources:
         report = report_of(app, caller, run.settings, name, source, dry_run=False)

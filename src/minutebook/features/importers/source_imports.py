@@ -89,10 +89,10 @@ class _LeaveOut(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The verdict on a draft, the record `here` now, and the one `after` the import, None if it is removed."""
+    """The verdict on a draft, the record `stored` now, and the one `after` the import, None if it is removed."""
 
     verdict: Verdict
-    here: Record | None
+    stored: Record | None
     after: Record | None
 
 
@@ -233,6 +233,7 @@ class _Import:
             self._counted_plan(draft, batch)
 
     def _write_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _ImportBatch) -> None:
+        """Write the drafts of one kind, with an entry in the trail for all, and one for each reason of refusals."""
         organization, subject = self._scope.organization, self._source
         batch.refused.clear()
         with self._trail.audited(self._caller, organization, "import", kind, subject) as audit:
@@ -281,23 +282,24 @@ class _Import:
         home = self._scope.organization
         if isinstance(draft, EntityDraft):
             id = self._entities.id(draft.name, draft.type) or id
-        here = self._store.get(CLASSES[kind], home, id)
-        is_removed = self._removals.has_removed(kind, home, id, here)
+        stored = self._store.get(CLASSES[kind], home, id)
+        is_removed = self._removals.has_removed(kind, home, id, stored)
         made: _Made | None = _Made(None)
         if isinstance(draft, GoneTurn):
-            if not isinstance(here, Turn) or here.session != draft.session:
+            if not isinstance(stored, Turn) or stored.session != draft.session:
                 return None
-            made = _Made(None, self._why_held_back(here, "it was taken back since"))
+            made = _Made(None, self._why_held_back(stored, "it was taken back since"))
         elif not is_removed:
-            made = self._make(self._screening.screened(self._caller, draft), id, here)
+            made = self._make(self._screening.screened(self._caller, draft), id, stored)
         if made is None:
             return None
         after, held = made
-        if here is None and isinstance(after, Relation) and self._entities.has_relation(after):
-            here = after
-        return _Plan(verdict_on(after, here, was_removed=is_removed, obstacle=held), here, after)
+        if stored is None and isinstance(after, Relation) and self._entities.has_relation(after):
+            stored = after
+        verdict = verdict_on(after, stored, was_removed=is_removed, obstacle=held)
+        return _Plan(verdict, stored, after)
 
-    def _make(self, draft: Draft, id: str, here: Record | None) -> _Made | None:
+    def _make(self, draft: Draft, id: str, stored: Record | None) -> _Made | None:
         """Return the record that a draft becomes; None for a relation whose entities are missing."""
         makers: dict[type, Callable[[Any, str, Any], _Made | None]] = {
             TurnDraft: self._turn,
@@ -306,11 +308,11 @@ class _Import:
             RelationDraft: self._relation,
             ProposalDraft: self._proposal,
         }
-        return makers[type(draft)](draft, id, here)
+        return makers[type(draft)](draft, id, stored)
 
     def _put(self, audit: AuditDraft, draft: Draft, plan: _Plan) -> str:
         """Carry out a plan; return the record's text for the audit entry."""
-        match plan.after or plan.here:
+        match plan.after or plan.stored:
             case Turn() as turn if plan.after is None:
                 audit.check(turn)
                 self._store.delete(Turn, turn.organization, turn.id)
@@ -321,9 +323,9 @@ class _Import:
                 return record.text
             case Memory() as memory:
                 audit.check(memory)
-                here = plan.here if isinstance(plan.here, Memory) else None
-                audit.takes_in(memory.id, None if here is None else here.text, memory.text)
-                if here is not None and here.version == memory.version:
+                stored = plan.stored if isinstance(plan.stored, Memory) else None
+                audit.takes_in(memory.id, None if stored is None else stored.text, memory.text)
+                if stored is not None and stored.version == memory.version:
                     self._store.put(memory)
                 else:
                     self._imports._writer.put(self._asking(draft), memory, None)
@@ -339,9 +341,9 @@ class _Import:
                 return relation.type
         raise TypeError(plan)
 
-    def _why_held_back(self, here: Turn, change: str) -> str:
+    def _why_held_back(self, stored: Turn, change: str) -> str:
         """Return why a turn may not be changed as its source was; empty if it may. `change` says how that was."""
-        may = policy.may_replace(self._caller, here)
+        may = policy.may_replace(self._caller, stored)
         return "" if may else f"another imported it, and {change}"
 
     def _id(self, draft: Draft) -> str:
@@ -357,8 +359,8 @@ class _Import:
         own = self._repository(draft)
         if own is None:
             return id
-        here = self._store.get(Memory, self._scope.organization, id)
-        noted = None if here is None else here.metadata.get("imported")
+        stored = self._store.get(Memory, self._scope.organization, id)
+        noted = None if stored is None else stored.metadata.get("imported")
         is_same = not isinstance(noted, dict) or noted.get("file") == draft.place.file
         return id if is_same else draft.id_in(own, self._scope.user)
 
@@ -369,20 +371,22 @@ class _Import:
         if not isinstance(draft, TurnDraft):
             return self._repository_of(draft.folder)
         if draft.session not in self._by_session:
-            here = Filter(organization=self._scope.organization, equal={"session": draft.session})
-            known = self._store.find(Turn, here, order=["at"], limit=1)
+            where = Filter(organization=self._scope.organization, equal={"session": draft.session})
+            known = self._store.find(Turn, where, order=["at"], limit=1)
             self._by_session[draft.session] = (
                 known[0].repository if known else self._repository_of(draft.folder)
             )
         return self._by_session[draft.session]
 
-    def _turn(self, draft: TurnDraft, id: str, here: Turn | None) -> _Made:
+    def _turn(self, draft: TurnDraft, id: str, stored: Turn | None) -> _Made:
+        """Return the turn of a draft, or the stored one with its new texts."""
         check_session(draft.session)
         texts: dict[str, Any] = {
             name: getattr(draft, name) for name in ("prompt", "thought", "response")
         }
-        if here is not None:
-            return _Made(replace(here, **texts), self._why_held_back(here, "it has grown since"))
+        if stored is not None:
+            held = self._why_held_back(stored, "it has grown since")
+            return _Made(replace(stored, **texts), held)
         turn = Turn(
             organization=self._scope.organization,
             id=id,
@@ -396,31 +400,32 @@ class _Import:
         )
         return _Made(turn)
 
-    def _memory(self, draft: MemoryDraft, id: str, here: Memory | None) -> _Made:
+    def _memory(self, draft: MemoryDraft, id: str, stored: Memory | None) -> _Made:
+        """Return the memory of a draft, or the stored one with the draft's content, if it was not changed since."""
         if draft.user and self._scope.user not in (None, draft.user):
             raise _LeaveOut("it belongs to another user")
         digest = _digest(draft)
-        if here is None:
+        if stored is None:
             return _Made(self._new_memory(draft, id, digest))
-        noted = here.metadata.get("imported")
+        noted = stored.metadata.get("imported")
         known = noted if isinstance(noted, dict) else {}
-        if not is_forgotten(here):
+        if not is_forgotten(stored):
             if known.get("digest") == digest:
-                return _Made(here)
-            until = here.valid_until and rfc3339(here.valid_until)
-            if (known.get("version"), known.get("valid_until")) != (here.version, until):
+                return _Made(stored)
+            until = stored.valid_until and rfc3339(stored.valid_until)
+            if (known.get("version"), known.get("valid_until")) != (stored.version, until):
                 return _Made(None, _CHANGED_HERE)
-        policy.check_may_change(self._caller, self._imports._rules(), here)
+        policy.check_may_change(self._caller, self._imports._rules(), stored)
         after = replace(
-            here,
+            stored,
             content=draft.content,
             title=draft.title,
-            valid_from=_valid_from(draft, here.valid_from),
+            valid_from=_valid_from(draft, stored.valid_from),
             valid_until=draft.until,
             updated_at=self._imports._clock(),
             deleted_at=None,
         )
-        version = here.version + (after.text != here.text)
+        version = stored.version + (after.text != stored.text)
         after = replace(after, version=version, metadata=_metadata(draft, digest, version))
         check_content(after.content)
         check_metadata(after.metadata)
@@ -441,10 +446,11 @@ class _Import:
         memory = drafts.build_memory(self._asking(draft), rules, memory_draft, id, now)
         return replace(memory, event_time=capped_at_now(draft.at or now, now))
 
-    def _entity(self, draft: EntityDraft, id: str, here: Entity | None) -> _Made:
+    def _entity(self, draft: EntityDraft, id: str, stored: Entity | None) -> _Made:
+        """Return the entity of a draft, or the stored one, with the draft's description if it has none."""
         self._entities.note(draft.name, draft.type, id)
-        if here is not None:
-            return _Made(replace(here, description=here.description or draft.description))
+        if stored is not None:
+            return _Made(replace(stored, description=stored.description or draft.description))
         now = self._imports._clock()
         entity = Entity(
             organization=self._scope.organization,
@@ -460,10 +466,10 @@ class _Import:
         )
         return _Made(entity)
 
-    def _relation(self, draft: RelationDraft, id: str, here: Relation | None) -> _Made | None:
+    def _relation(self, draft: RelationDraft, id: str, stored: Relation | None) -> _Made | None:
         source, target = self._entities.id(draft.source), self._entities.id(draft.target)
-        if here is not None:
-            return _Made(here)
+        if stored is not None:
+            return _Made(stored)
         if source is None or target is None:
             return None
         now = self._imports._clock()
@@ -478,17 +484,17 @@ class _Import:
         )
         return _Made(relation)
 
-    def _proposal(self, draft: ProposalDraft, id: str, here: Proposal | None) -> _Made:
+    def _proposal(self, draft: ProposalDraft, id: str, stored: Proposal | None) -> _Made:
         policy.check_not_viewer(self._caller, "propose")
         decision = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
         check_draft(decision, MIN_RATIONALE)
-        if here is None:
+        if stored is None:
             caller, now = self._asking(draft), self._imports._clock()
             proposal = build_proposal(caller, decision, (), id, now)
             return _Made(replace(proposal, repository=self._repository(draft)))
         fields = ("title", "target", "rationale", "consequences")
-        after = replace(here, **{name: getattr(decision, name) for name in fields})
-        return _Made(after, "" if here.status is ProposalStatus.PENDING else _SETTLED)
+        after = replace(stored, **{name: getattr(decision, name) for name in fields})
+        return _Made(after, "" if stored.status is ProposalStatus.PENDING else _SETTLED)
 
     def _asking(self, draft: Draft) -> Caller:
         """Return the caller with the origin of a draft, for the records that it becomes."""
@@ -511,6 +517,7 @@ def count_as_new(found: Iterable[Found]) -> IntakeReport:
 
 
 def _batches(found: Iterable[Found]) -> Iterator[list[Found]]:
+    """Yield the found parts in batches of at most BATCH, each ended as soon as its texts exceed BATCH_CHARACTERS."""
     batch: list[Found] = []
     size = 0
     for each in found:

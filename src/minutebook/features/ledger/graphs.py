@@ -102,6 +102,7 @@ def _age(decision: Decision) -> tuple[datetime, str]:
 
 
 def _edges(decisions: Sequence[Decision]) -> Iterator[tuple[str, str]]:
+    """Yield the ids of an old decision and of the one that supersedes it, if both are among the decisions."""
     there = {decision.id for decision in decisions}
     for decision in decisions:
         for old in decision.supersedes:

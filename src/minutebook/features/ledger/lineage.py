@@ -140,6 +140,7 @@ def violations_near(ids: Iterable[str], find: Lookup, active_on: ActiveOn) -> li
 
 
 def _crowded(active: Sequence[Decision]) -> Iterable[Violation]:
+    """Yield a violation if more than one decision is active on a target."""
     if len(active) > 1:
         ids = tuple(sorted(decision.id for decision in active))
         yield Violation(
@@ -158,6 +159,7 @@ def _spellings(decisions: Sequence[Decision]) -> str:
 
 
 def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
+    """Yield the links of a decision that the linked decision does not have, has for another target, or that are doubled."""
     for ours, theirs in (("supersedes", "superseded_by"), ("superseded_by", "supersedes")):
         named: tuple[str, ...] = getattr(decision, ours)
         for id in named:
@@ -177,6 +179,7 @@ def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
 
 
 def _badly_ended(decision: Decision) -> Iterable[Violation]:
+    """Yield a violation if a decision is superseded by nothing, or has successors in another status."""
     is_superseded = decision.status is DecisionStatus.SUPERSEDED
     if is_superseded and not decision.superseded_by:
         yield Violation(Rule.ENDED, (decision.id,), "it is superseded, by nothing")

@@ -200,7 +200,7 @@ class Ledgers:
         return changes
 
     def _apply_commits(self, organization: str, changes: "BranchChanges") -> None:
-        """Put the changes in Git into the tables and move the mark; call inside a transaction.
+        """Put the changes in Git into the tables, with the commit up to which they were read; call inside a transaction.
 
         Raises LedgerBroken if the ledger would not be sound.
         """
@@ -251,6 +251,7 @@ class Ledgers:
         return sorted({*seen, default_organization(caller)})
 
     def _sync_all(self, organizations: Iterable[str]) -> None:
+        """Synchronise the ledgers that are in use, and note for each whether it is broken."""
         for organization in organizations:
             if not self._is_used(organization):
                 continue
@@ -280,6 +281,7 @@ class Ledgers:
                 self._set_broken(organization, error)
 
     def _set_broken(self, organization: str, error: LedgerError) -> None:
+        """Note that a ledger is broken, and warn unless it was for the same reason before."""
         known = self._broken.get(organization)
         self._broken[organization] = error
         if known is None or known.reason != error.reason:

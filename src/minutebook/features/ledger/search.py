@@ -180,7 +180,7 @@ class DecisionSearch:
         return list(records.values())
 
     def _credit_successors(self, view: View, old: Decision, total: _DecisionSignals) -> None:
-        """Raise the scores of the active decisions in place of an old one to its scores."""
+        """Raise the scores of the active decisions that replaced an old one to at least its scores."""
         old_key = (old.organization, old.id)
         for active, path in self._active_successors(view, old):
             key = (active.organization, active.id)

@@ -129,6 +129,7 @@ class LedgerPlaces:
         return LedgerPlace(here.ensure_id(), self._machine, here.path)
 
     def _elsewhere(self, organization: str, place: LedgerPlace, here: LocalLedger) -> LedgerError:
+        """Return the error for a ledger that the store places on another server than this."""
         return LedgerError(
             "the ledger of {name} is not on this server: it lies in {place}, and {path} on {machine} is another folder",
             "record decisions through a server that has that folder, or mount it here at {path}"

@@ -186,6 +186,7 @@ class Inbox:
         return shown
 
     def _apply(self, caller: Caller, shown: ShownSuggestion) -> ShownSuggestion:
+        """Apply an open suggestion. Raises Conflict if its records have changed since."""
         examined, suggestion = shown.examined, shown.suggestion
         if examined is None:
             raise Conflict(

@@ -133,6 +133,7 @@ class TidyRows:
         return [self._suggestion(organization, row) for row in rows]
 
     def _known(self, connection: Connection, key: int | None, ids: Collection[str]) -> set[str]:
+        """Return those of some ids of suggestions that are in the table; `key` is the number of the organization."""
         condition, values = connection.among("id", sorted(ids))
         rows = connection.rows(
             f"SELECT id FROM suggestions WHERE organization = ? AND {condition}",  # noqa: S608

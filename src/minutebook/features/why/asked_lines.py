@@ -44,6 +44,7 @@ class AskedLines:
         return Rank.TELLING if is_exact else Rank.FILE
 
     def _is_cited_by(self, reference: Reference) -> bool:
+        """Tell whether a reference cites the lines: by their definition's name, by a word in them, or by file and lines."""
         path, lines = reference.path, reference.lines
         is_here = path is not None and f"/{self.lines.path}".endswith(f"/{path}")
         if reference.symbol:
@@ -81,7 +82,10 @@ def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
 def _file_of(
     repository: pygit2.Repository, folder: Path, place: str
 ) -> tuple[str, pygit2.Oid, str]:
-    """Return the path and id of the file that an argument names, and its rest behind a colon: lines, a name or nothing."""
+    """Return the path and id of the file that an argument names, and its rest behind a colon: lines, a name or nothing.
+
+    Raises InvalidInput if the last commit has no such file.
+    """
     root = os.path.realpath(repository.workdir)
     tree = repository.head.peel(pygit2.Tree)
     # A path may have colons, too.

@@ -148,6 +148,7 @@ class Histories:
                 self._bring_into_step(project, repository)
 
     def _bring_into_step(self, project: Project, repository: pygit2.Repository) -> None:
+        """Store the new commits of a project's branches, and delete those that no branch has any more."""
         tips = tips_of(repository)
         found = {id_of(project, each.id): each for each in reachable(repository, tips, self._most)}
         records = everything_in(self._store, project.organization).narrowed(project=project.id)

@@ -261,6 +261,7 @@ class HistoryCache:
         return future.result(max(0.0, wait))
 
     def _run(self, future: Future[Sequence[str]], path: str, head: str, lines: LineRange) -> None:
+        """Read a history and set it, or the error, as the result of the future; one at a time."""
         with self._turn:
             try:
                 repository = pygit2.Repository(path)

@@ -118,6 +118,7 @@ class PlaceReasons:
         repository: pygit2.Repository,
         asked: AskedLines,
     ) -> Iterator[Ranked]:
+        """Yield the reasons for lines: the records that cite them, the best commits, the turns that asked for these."""
         caller, commits = question.caller, list[pygit2.Commit]()
         if asked.is_whole:
             path = asked.lines.path

@@ -104,6 +104,7 @@ def _wrote(thought: str, commit: WrittenCode) -> bool:
 
 
 def _cites(text: str, names: Sequence[str]) -> bool:
+    """Tell whether a text cites a file or a symbol with one of these names."""
     if not any(name in text for name in names):
         return False
     cited = (each.symbol[-1:] or (each.path or "").split("/")[-1:] for each in references_in(text))

@@ -93,6 +93,7 @@ def chunk(text: str, language: Language | None) -> list[Chunk]:
 
 
 def _outline(lines: Sequence[str], language: Language | None) -> Outline:
+    """Return the outline of a text by its language; by paragraphs if there is no other, or parsing takes too long."""
     if language and language.outline:
         return language.outline(lines)
     if language and language.grammar:
@@ -106,6 +107,7 @@ def _outline(lines: Sequence[str], language: Language | None) -> Outline:
 
 
 def _chunk(start: int, end: int, text: str, owner: _Owner | None, separator: str) -> Chunk:
+    """Return the chunk of lines from `start`, counted from 0, to `end`, excluded; `owner` has the definition around them."""
     if owner is None:
         return Chunk(start + 1, end, text, "other", "", "")
     definition = owner.definition

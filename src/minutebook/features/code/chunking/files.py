@@ -180,6 +180,7 @@ def check_root_below(path: str, allowed: Sequence[Path]) -> Path:
 
 
 def _expanded(path: str) -> Path:
+    """Return a path with `~` expanded; as it is if there is no home."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -247,6 +248,7 @@ _FOLDER, _FILE, _LINK, _OTHER = range(4)
 
 
 def _kind(entry: os.DirEntry[str]) -> int:
+    """Return the kind of a folder's entry, without following a link."""
     if entry.is_symlink():
         return _LINK
     if entry.is_dir(follow_symlinks=False):
@@ -255,6 +257,7 @@ def _kind(entry: os.DirEntry[str]) -> int:
 
 
 def _skip_by_name(name: str, kind: int) -> Skip | None:
+    """Return the reason to skip an entry of a folder by its name and kind; None if there is none."""
     if name.startswith("."):
         return Skip.HIDDEN
     if kind == _LINK:
@@ -278,6 +281,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _source_file(real: str, path: str, skipped: Counter[Skip]) -> CodeFile | None:
+    """Return a file that can be indexed; of another None, which it counts in `skipped` by the reason."""
     try:
         head, status = read_regular(real, _HEAD)
     except OSError:
@@ -291,6 +295,7 @@ def _source_file(real: str, path: str, skipped: Counter[Skip]) -> CodeFile | Non
 
 
 def _stamp_now(real: str) -> str:
+    """Return the stamp of a file as it is now; "" if it is no plain file."""
     try:
         status = os.lstat(real)
     except OSError:
@@ -299,6 +304,7 @@ def _stamp_now(real: str) -> str:
 
 
 def _stamp(status: os.stat_result) -> str:
+    """Return a text that changes with a file; "" if it changed so recently that a second change could have the same."""
     # Programs can set the time of the last change back, but not that of the last change of the entry.
     changed = max(status.st_mtime_ns, status.st_ctime_ns)
     if time.time_ns() - changed < _FRESH_NS:
@@ -328,6 +334,7 @@ def read_regular(real: str, count: int) -> tuple[bytes, os.stat_result]:
 
 
 def _skip_by_head(head: bytes) -> Skip | None:
+    """Return the reason to skip a file by its first bytes: it is binary, or a program made it; None if there is none."""
     if not is_text(head):
         return Skip.BINARY
     if head.startswith(_UTF16):

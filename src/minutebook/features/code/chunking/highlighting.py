@@ -98,7 +98,10 @@ def _highlighted_parts(
 def _part_of(
     node: tree_sitter.Node, field: str | None, parent: str, source: bytes
 ) -> HighlightedPart | None:
-    """Return the class of a node as a whole; None if its children have classes of their own."""
+    """Return how to highlight a node as a whole; None if it is plain, or its children are highlighted by themselves.
+
+    `field` is the name of the node in its parent (None if it has none), `parent` the parent's type ("" of the root).
+    """
     kind = node.type
     if "comment" in kind:
         return HighlightedPart.COMMENT

@@ -82,6 +82,7 @@ class IgnoreRules:
 
 
 def _read(path: str, folder: str) -> _Rules | None:
+    """Return the rules of an ignore file in a folder, the last rule first; None if it is no file that can be read."""
     file = Path(path)
     try:
         if file.is_symlink() or not file.is_file():

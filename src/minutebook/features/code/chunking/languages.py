@@ -41,6 +41,7 @@ _OUTLINES: dict[str, Callable[[Sequence[str]], Outline]] = {"headings": headings
 
 
 def _listed() -> Iterator[Language]:
+    """Yield the languages that languages.toml describes."""
     listed = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
     definitions = listed["definitions"]
     for each in listed["language"]:

@@ -62,6 +62,7 @@ def paragraph_costs(lines: Sequence[str]) -> list[int]:
 
 
 def _indentation_costs(lines: Sequence[str]) -> list[int]:
+    """Return the cost of a cut before each line: its indentation, and more if the line before is not blank."""
     return [
         2 * indent_of(line) + bool(number and lines[number - 1].strip())
         if line.strip()
@@ -121,6 +122,7 @@ def headings(lines: Sequence[str]) -> Outline:
 
 
 def _after_front_matter(lines: Sequence[str]) -> int:
+    """Return the number of the first line after a front matter; 0 if there is none."""
     if lines and lines[0].rstrip() == "---":
         for number, line in enumerate(lines[1:], 1):
             if line.rstrip() in {"---", "..."}:

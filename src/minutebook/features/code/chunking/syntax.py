@@ -82,6 +82,7 @@ def _blank(line: re.Match[bytes]) -> bytes:
 
 
 def _parse(source: bytes, language: tree_sitter.Language) -> tree_sitter.Tree:
+    """Parse source code. Raises TooLong if that takes longer than PARSE_SECONDS."""
     deadline = time.thread_time() + PARSE_SECONDS
     # The binding never frees what `read` returns. A released view takes next to no memory, and Python
     # keeps bytes of length one and none anyway, which are read again and again at the end.
@@ -177,6 +178,7 @@ def _definition(captures: Captures, source: bytes, rows: Sequence[bytes]) -> Def
 
 
 def _text(source: bytes) -> str:
+    """Return source code on one line, cut to MAX_SIGNATURE characters."""
     # Only the cut of a long text may fall inside a character.
     return _SPACES.sub(" ", source[: 4 * MAX_SIGNATURE].decode("utf-8", "ignore")).strip()[
         :MAX_SIGNATURE

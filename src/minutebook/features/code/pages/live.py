@@ -68,6 +68,7 @@ class LiveProjects:
             await anyio.sleep(CHECK_EVERY)
 
     async def _look(self, caller: Caller) -> _Look:
+        """Return the state of the projects for a caller; callers that may see the same share one for half of EVERY."""
         language = spoken()
         audience = caller.organization, caller.repositories, caller.user, language
         async with self._lock:

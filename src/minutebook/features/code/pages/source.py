@@ -121,6 +121,7 @@ def _highlighted(text: str, language: str, begin: int, end: int) -> tuple[Piece,
 
 
 def _marked_up(line: Sequence[Atom]) -> Markup:
+    """Return the markup of a line: highlighted parts in spans, matches in marks."""
     written = []
     for part, text, is_match in line:
         shown = str(escape(text))
@@ -131,7 +132,10 @@ def _marked_up(line: Sequence[Atom]) -> Markup:
 
 
 def _atoms(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[Atom]:
-    """Cut pieces where spans begin and end."""
+    """Cut pieces where spans of the text begin and end; spans are in order and do not overlap.
+
+    Returns for each atom the part of its piece, its text, and whether it is in a span.
+    """
     edges = [edge for span in spans for edge in span]
     atoms, at, next_edge = [], 0, 0
     for part, piece in pieces:

@@ -217,6 +217,7 @@ def _memory(record: _Record, folder: _Folder) -> MemoryDraft:
 
 
 def _proposal(record: _Record, folder: _Folder) -> ProposalDraft:
+    """Return the proposal of a record: its sections but for the consequences are the rationale."""
     consequences: list[str] = []
     reasons: list[tuple[str, str]] = []
     for heading, text in record.sections:

@@ -44,6 +44,7 @@ def _is_conversations(path: PurePath) -> bool:
 
 
 def _turns(file: SourceFile, place: SourcePlace, item: Any) -> Iterator[Found]:
+    """Yield the turns of a conversation of ChatGPT or Claude, and the parts that cannot be read."""
     if not isinstance(item, dict):
         yield UnreadPart(place, "the conversation is no object")
         return
@@ -154,6 +155,7 @@ def _add_list(
 
 
 def _add_answer(session: Conversation, ref: MessageRef, message: Mapping[str, Any]) -> None:
+    """Add a message of Claude's to a conversation, block by block."""
     blocks = list(objects_at(message, "content"))
     if not blocks:
         session.add_answer(ref, text_at(message, "text"))

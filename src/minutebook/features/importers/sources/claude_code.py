@@ -83,6 +83,7 @@ class _Transcript:
         return session
 
     def _session(self, line: Mapping[str, Any]) -> Conversation | None:
+        """Return the conversation of a line; a subagent has its own. None if the line names no session."""
         name = session_name(text_at(line, "sessionId") or self._file.path.stem)
         if line.get("isSidechain") is True:
             name = session_name(f"{name} subagent {text_at(line, 'agentId')}")
@@ -173,6 +174,7 @@ def _typed(text: str) -> str:
 
 
 def _add_answer(session: Conversation, ref: MessageRef, blocks: list[dict[str, Any]]) -> None:
+    """Add the blocks of a message of the model to a conversation."""
     for block in blocks:
         match block.get("type"):
             case "thinking":

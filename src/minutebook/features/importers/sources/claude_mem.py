@@ -54,6 +54,7 @@ def read(source: ImportSource) -> Iterator[Found]:
 
 
 def _drafts_in(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
+    """Yield a memory for each observation, summary of a session and active directive, then the turns of the prompts."""
     for row in database.rows("observations", _OBSERVATION, order="id"):
         content = "\n\n".join(
             each

@@ -137,6 +137,7 @@ class _Rollout:
             self._session.add_program_text(ref, injected)
 
     def _add_item(self, ref: MessageRef, item: Mapping[str, Any]) -> None:
+        """Add an item of the model's input or output to the conversation; other kinds of items are left out."""
         session = self._session
         kind = item.get("type")
         if kind == "message":
@@ -175,6 +176,7 @@ def _test_of_repeated(session: str, at: datetime | None, source: ImportSource) -
     until = at
 
     def is_written_at_once(at: datetime | None, _: object) -> bool:
+        """Tell whether a message came within _AT_ONCE of the one before, as those do that a program wrote in one go."""
         nonlocal until
         if at is None or until is None or at > until + _AT_ONCE:
             return False

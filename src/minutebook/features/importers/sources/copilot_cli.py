@@ -39,6 +39,7 @@ def read(source: ImportSource) -> Iterator[Found]:
 
 
 def _reader_of(file: SourceFile) -> LineReader:
+    """Return the reader of a file's lines, which adds each to the file's conversation."""
     session = Conversation(NAME, file.path.parent.name, file)
 
     def read_line(ref: MessageRef, line: Mapping[str, Any]) -> Conversation:
@@ -55,6 +56,7 @@ def _reader_of(file: SourceFile) -> LineReader:
 def _add_message(
     session: Conversation, ref: MessageRef, kind: str, data: Mapping[str, Any]
 ) -> None:
+    """Add the data of an event of some kind to a conversation."""
     match kind:
         case "session.start":
             session.session = session_name(text_at(data, "sessionId")) or session.session

@@ -100,6 +100,7 @@ def _messages(
 def _turns(
     file: SourceFile, name: str, messages: list[_Line], gone: Mapping[str, int]
 ) -> Iterator[Found]:
+    """Yield the turns of a session's messages; `gone` has the ids of messages taken back, with their lines."""
     session = Conversation(NAME, name, file)
     session.folder = _project_of(file)
     for id, number in gone.items():
@@ -133,6 +134,7 @@ def _project_of(file: SourceFile) -> str:
 def _add_answer(
     session: Conversation, ref: MessageRef, message: Mapping[str, Any], text: str
 ) -> None:
+    """Add a message of the model to a conversation: its thoughts, its text, then its uses of tools with their results."""
     for thought in objects_at(message, "thoughts"):
         pieces = (text_at(thought, "subject"), text_at(thought, "description"))
         session.add_reasoning(ref, "\n".join(filter(None, pieces)))

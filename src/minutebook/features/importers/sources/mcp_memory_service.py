@@ -82,6 +82,7 @@ def _read_database(source: ImportSource, file: SourceFile) -> Iterator[Found]:
 
 
 def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
+    """Return the draft of a memory, or why it is left out."""
     content, digest = text_at(item, "content"), text_at(item, "content_hash")
     if item.get("deleted_at") is not None:
         return UnreadPart(place, "the memory is deleted there")

@@ -106,6 +106,7 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
 
 
 def _relation(place: SourcePlace, item: Mapping[str, Any]) -> Iterator[Found]:
+    """Yield the drafts of a relation and of its two entities; of an incomplete one the part that is left out."""
     source, type = text_at(item, "source"), text_at(item, "relationship", "relation")
     target = text_at(item, "target", "destination")
     if not source or not type or not target:

@@ -43,6 +43,7 @@ def _listed(value: Any) -> Iterator[Any]:
 
 
 def _drafts_of(place: SourcePlace, item: Any) -> Iterator[Found]:
+    """Yield the drafts of an object for an entity or a relation; of another the part that is left out."""
     line: Mapping[str, Any] = item if isinstance(item, dict) else {}
     if line.get("type") == "entity" or "entityType" in line:
         yield from _entity(place, line)

@@ -117,6 +117,7 @@ class Checkout:
         self._next_index.replace(present)
 
     def _restore_index(self) -> None:
+        """Put back the index as it was before the act; remove it if there was none."""
         try:
             was_there = self._index_before.stat().st_size > 0
         except FileNotFoundError:
@@ -132,6 +133,7 @@ class Checkout:
             path.unlink(missing_ok=True)
 
     def _is_ours(self, mark: Path) -> bool:
+        """Tell whether the lock on the index is a hard link to the file of this pending write."""
         try:
             return self.lock.samefile(mark)
         except FileNotFoundError:

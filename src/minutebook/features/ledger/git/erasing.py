@@ -131,6 +131,7 @@ class _History:
         return ERASED.encode() + newline + rest
 
     def _rewritten_tree(self, id: pygit2.Oid) -> pygit2.Oid:
+        """Return a tree in which the erased decisions have no texts; the tree itself if it has none of them."""
         if id in self._trees:
             return self._trees[id]
         files = {}

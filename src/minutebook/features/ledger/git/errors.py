@@ -80,6 +80,7 @@ def translate_errors(path: Path) -> Iterator[None]:
 
 
 def _is_full(path: Path) -> bool:
+    """Tell whether the disk is full, as far as it can be told."""
     # libgit2 does not always say that a full disk kept it from writing.
     try:
         return shutil.disk_usage(path).free < _LEAST_FREE

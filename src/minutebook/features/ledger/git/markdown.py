@@ -137,6 +137,7 @@ def parse(organization: str, data: bytes) -> Decision:
 
 
 def _body(decision: Decision) -> str:
+    """Return the text of a decision's file below its front matter."""
     lines = [f"# {' '.join(decision.title.split())}", ""]
     lines += [_RATIONALE, "", _LIKE_HEADING.sub(r"\\", decision.rationale), ""]
     if decision.consequences:
@@ -164,6 +165,7 @@ def _check_depth(head: str) -> None:
 
 
 def _parse_front_matter(head: str) -> dict[str, Any]:
+    """Return the fields of a front matter in YAML. Raises NotADecision if they are not those of a decision."""
     try:
         _check_depth(head)
         # A safe loader, chosen above.

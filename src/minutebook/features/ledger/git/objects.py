@@ -203,6 +203,7 @@ class Objects:
     def _damage_below(
         self, id: pygit2.Oid, folder: str, seen: set[pygit2.Oid]
     ) -> Iterator[LedgerDamaged]:
+        """Yield the damage of the objects below a folder of a tree that are not in `seen`, and add them to it."""
         waiting = [(id, folder)]
         while waiting:
             id, folder = waiting.pop()
@@ -415,6 +416,7 @@ class _Walk:
             self.show(parent)
 
     def _hide(self, id: pygit2.Oid) -> None:
+        """Leave out a commit, found before or not; the queue then comes to its parents."""
         if id in self._hidden:
             return
         self._hidden.add(id)
@@ -431,6 +433,7 @@ class _Walk:
 
 
 def _parents_first(found: Mapping[pygit2.Oid, Commit], last: pygit2.Oid) -> Iterator[Commit]:
+    """Yield the commits of `found` that `last` can be reached from, each after its parents."""
     done: set[pygit2.Oid] = set()
     steps = [(last, False)]
     while steps:

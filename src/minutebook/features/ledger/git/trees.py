@@ -153,6 +153,7 @@ def with_commit_id(decision: Decision, commit: pygit2.Oid | str) -> Decision:
 def _read_below(
     layout: Layout, objects: Objects, tree: pygit2.Oid, prefix: str, folders: _Folders
 ) -> Iterator[tuple[str, Decision | Violation]]:
+    """Yield path and decision of each Markdown file below a tree, in place of one that is no decision the violation."""
     folders.enter(prefix)
     for name, entry in objects.tree(tree).items():
         path = f"{prefix}{name}"

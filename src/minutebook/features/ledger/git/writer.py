@@ -370,6 +370,7 @@ def _tip_after(failure: Exception, repository: pygit2.Repository, branch: str) -
 
 
 def _check_idle(repository: pygit2.Repository, path: Path) -> None:
+    """Raise LedgerError if a repository is in the middle of a merge, a rebase or the like."""
     state = RepositoryState(repository.state())
     if state is not RepositoryState.NONE:
         what = state.name.lower().replace("_", " ")
@@ -407,6 +408,7 @@ def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
 
 
 def _message(act: LedgerAct, organization: str, written: Iterable[Decision]) -> str:
+    """Return the message of a commit: a line with the summary, then trailers for the act, its decisions and its origin."""
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.summary).split())
     if len(subject) > _SUBJECT:
         subject = f"{subject[: _SUBJECT - 1].rstrip()}…"

@@ -171,6 +171,7 @@ class ApprovalSecret:
         raise WrongSecret(act, "the secret is another one")
 
     def _pin(self, caller: Caller, change: _ChangingSecret) -> None:
+        """Write the new secret with the hash of the one before, note it in the trail, then write the new one alone."""
         with self._trail.audited(
             caller, change.organization, _ACT, Kind.PROPOSAL, _SUBJECT
         ) as audit:

@@ -93,7 +93,7 @@ class LedgerFollower:
         return GitView(self._tables, repository, head, {each.id: each for each in read}, differs)
 
     def trusted(self, view: GitView, changes: "BranchChanges") -> list[Decision]:
-        """Return the decisions of trusted commits and those that they superseded, each as far as it is trusted."""
+        """Return the decisions of trusted commits and those that they superseded, in the states that these commits made."""
         new = {each.id for each in changes.decisions if self._is_newly_trusted(each, changes)}
         new = self._with_ancestors(view, new)
         known = {each.id for each in changes.decisions if not self._is_unknown(each)}
@@ -101,6 +101,7 @@ class LedgerFollower:
         return self._states(view, new, {*new, *known}, may_end)
 
     def _is_newly_trusted(self, decision: Decision, changes: "BranchChanges") -> bool:
+        """Tell whether a commit that is trusted added a decision that the tables do not know, and not in the future."""
         commit = changes.added_by.get(decision.id)
         if commit is None or not self._is_unknown(decision) or not self._trust.trusts(commit):
             return False
@@ -166,6 +167,7 @@ class LedgerFollower:
         return self._bringer(commit, decision)
 
     def _bringer(self, commit: "DecisionCommit", decision: Decision) -> Bringer:
+        """Return the actor and the note for the trail of a decision that a commit brought."""
         author = tidied(commit.author)
         note = (
             f"commit {commit.id[:SHOWN]} by {author}, in the name of {tidied(decision.author)} "

@@ -146,6 +146,7 @@ class Rebuilds:
         return GitSide(ledger, head, written, self._ledgers.history(organization, head))
 
     def _rebuild(self, caller: Caller, organization: str, path: str, git: GitSide) -> Rebuilt:
+        """Carry out `rebuild` on Git's side of the ledger as read. Raises LedgerBroken before it changes anything."""
         git.ledger.note_place()
         tables, written = self._tables.decisions_of(organization), git.written
         both = tables.keys() & written.keys()

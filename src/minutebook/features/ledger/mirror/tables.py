@@ -166,6 +166,7 @@ class DecisionTables:
         return found is not None and found.status is ProposalStatus.ACCEPTED
 
     def _log(self, by: Bringer, record: Decision | Proposal, begun: int) -> None:
+        """Log that a record was taken in from Git, as an act that began at `begun`."""
         actor = Caller(name=by.actor, role=Role.HUMAN)
         organization, subjects = record.organization, [record.id]
         self._trail.log(

@@ -86,6 +86,7 @@ def end_of(text: str, written: date) -> End | None:
 
 
 def _end_of_sentence(sentence: str, written: date) -> End | None:
+    """Return when a sentence's statement is past by a deadline or a period in it; None if it names neither."""
     deadline = _DEADLINE.search(sentence)
     if deadline is not None:
         past = _day_after(deadline, written)
@@ -132,6 +133,7 @@ def _day_after(found: re.Match[str], written: date) -> date | None:
 
 
 def _day_after_period(found: re.Match[str], written: date) -> date:
+    """Return the first day after a period such as "next week", by the group that _PERIOD found, counted from `written`."""
     match found.lastgroup:
         case "next":
             return _monday(written) + timedelta(days=14)
@@ -148,6 +150,7 @@ def _day_after_period(found: re.Match[str], written: date) -> date:
 
 
 def _end_of_unit(unit: str, written: date) -> date:
+    """Return the first day after the present week, month or year, as seen from the day `written`."""
     if unit in ("week", "woche", "semana", "semaine"):
         return _monday(written) + timedelta(days=7)
     if unit in ("month", "monats", "mes", "mois"):
@@ -156,6 +159,7 @@ def _end_of_unit(unit: str, written: date) -> date:
 
 
 def _dated(day: str, month: str, year: str | None, written: date) -> date | None:
+    """Return the date of a day and a month; without a year the next one from `written` on. None if there is no such day."""
     number = MONTHS[month.lower()]
     if year is not None:
         return _date(int(year), number, int(day))
@@ -164,6 +168,7 @@ def _dated(day: str, month: str, year: str | None, written: date) -> date | None
 
 
 def _after_month(month: str, year: str | None, written: date) -> date:
+    """Return the first day after a month; without a year after the next such month, which may be that of `written`."""
     number = MONTHS[month.lower()]
     if year:
         return _first_of_next(date(int(year), number, 1))
@@ -180,6 +185,7 @@ def _monday(day: date) -> date:
 
 
 def _date(year: int, month: int, day: int) -> date | None:
+    """Return a date; None if the month has no such day."""
     try:
         return date(year, month, day)
     except ValueError:

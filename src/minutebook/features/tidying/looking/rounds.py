@@ -177,6 +177,7 @@ class Rounds:
         ]
 
     def _findings_in(self, organization: str, changes: Iterable[Change]) -> Iterator[Examined]:
+        """Yield the findings on the memories among some changes: expired, badly worded, a pair with a near memory."""
         now = self._clock()
         for change in changes:
             if change.deleted or change.kind is not Kind.MEMORY:
@@ -209,6 +210,7 @@ class Rounds:
         return +opened
 
     def _findings_on_citations(self, caller: Caller, organization: str) -> Iterator[Examined]:
+        """Yield the findings on records with doubtful citations."""
         for kind, id in sorted(self._citations.doubtful(caller, organization)):
             record = self._store.get(CLASSES[kind], organization, id)
             if isinstance(record, CITING) and (found := self._examining.citing(record)):

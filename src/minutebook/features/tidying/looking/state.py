@@ -99,6 +99,7 @@ class TidyStatus:
         caller.call.notes["tidying"] = Note(facts, sentence)
 
     def _waiting(self, caller: Caller) -> Counter[Topic]:
+        """Count the open suggestions that the caller may see, by topic."""
         counts = Counter[Topic]()
         for view in self._records.seen_by(without_folder_scope(caller)):
             if view.organization != SYSTEM_ORGANIZATION:

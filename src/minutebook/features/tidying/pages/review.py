@@ -103,6 +103,7 @@ def address(topic: str = "", **parts: object) -> str:
 
 
 def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone: str = "") -> Page:
+    """Return the page of items for a query, with the outcome of the acts before."""
     start, topics = offset(query), _topics(query)
     page = visit.app.get(Review).page(visit.caller, LISTED, start, topics)
     topic = query.get("of", "")
@@ -236,12 +237,13 @@ def _take_back(visit: Visit, done: Done) -> Done:
 
 
 def _acts_in(fields: Mapping[str, str]) -> list[Done]:
-    """Return the acts that were done, as an address or a form has them."""
+    """Return the acts that the fields `u0`, `u1` and so on of an address or a form name: act, first and last entry, organization."""
     acts = []
     for number in range(LISTED):
         parts = fields.get(f"u{number}", "").split(" ", 3)
         if len(parts) == 4 and parts[0] in UNDOABLE and (parts[1] + parts[2]).isdecimal():
             act, first, last, organization = parts
+            # Anybody can write an address: a number of 18 digits still fits the database.
             acts.append(Done(act, organization, int(first[:18]), int(last[:18])))
     return acts
 
@@ -265,6 +267,7 @@ UNDOABLE = {
 
 
 def _picked(form: Mapping[str, str]) -> list[str]:
+    """Return the names of the items that were chosen in a form. Raises InvalidInput if there are none."""
     found = [form[f"pick{number}"] for number in range(LISTED) if f"pick{number}" in form]
     if not found:
         raise InvalidInput(_("the choice"), "must not be empty; choose one at least")
@@ -272,6 +275,7 @@ def _picked(form: Mapping[str, str]) -> list[str]:
 
 
 def _topics(fields: Mapping[str, str]) -> tuple[Topic, ...]:
+    """Return the topic that is asked for, else all open ones. Raises InvalidInput if there is no such topic."""
     given = fields.get("of", "")
     if not given:
         return OPEN_TOPICS

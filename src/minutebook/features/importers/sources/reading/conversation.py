@@ -214,7 +214,10 @@ class Conversation:
             yield from self._drafted()
 
     def remaining(self) -> Iterator[TurnDraft | GoneTurn]:
-        """Yield the other turns, then a GoneTurn for each message of which this import or an earlier one wrongly made a turn."""
+        """Yield the turns that `settled` did not, then a GoneTurn for each message that is no turn any more.
+
+        Of such a message this import or an earlier one may have made a turn.
+        """
         while self._path:
             yield from self._drafted()
         kept: set[str] = set()
@@ -242,9 +245,11 @@ class Conversation:
         turn.is_drafted = True
         if any(text for _, text in turn.pieces):
             yield self._draft(turn)
+        # The texts need no memory any more; `is_prompted` asks for the kind of the first.
         turn.pieces = [(kind, "") for kind, _ in turn.pieces[:1]]
 
     def _draft(self, turn: _Turn) -> TurnDraft:
+        """Return the draft of a turn; its response is the answers after the last use of a tool, its thought all else."""
         at = turn.ref.at or self._last or self.undated
         self._last = at if self._last is None or at > self._last else self._last + _TICK
         last_use = max(
@@ -277,6 +282,7 @@ class Conversation:
         )
 
     def _begin(self, ref: MessageRef) -> _Turn:
+        """Begin a turn after the open one with a message, and return it."""
         self._turn = _Turn(ref, self._turn, self.version)
         self._turns.append(self._turn)
         self._path.append(self._turn)

@@ -167,6 +167,7 @@ class ImportSource:
         return content
 
     def _by_line(self, file: SourceFile) -> Iterator[tuple[int, Any]]:
+        """Yield the JSON values of each line with the line's number, in place of one that cannot be read an UnreadPart."""
         for each in self.lines(file):
             if isinstance(each, UnreadPart):
                 yield each.place.line, each
@@ -175,6 +176,8 @@ class ImportSource:
                 yield from _with_line_numbers(values_in(_text(line), self.fields), file, number)
 
     def _walk(self, wanted: Wanted) -> None:
+        """Add the wanted files below the root, in order of their names; it does not follow links."""
+
         def leave_out(error: OSError) -> None:
             place = SourcePlace(str(error.filename))
             self.left_out.append(UnreadPart(place, f"cannot be read: {error.strerror or error}"))
@@ -192,6 +195,7 @@ class ImportSource:
                     self._add(path, relative.as_posix())
 
     def _add(self, path: Path, name: str) -> None:
+        """Add a file to those that are read, or to those left out if it is no plain file."""
         try:
             state = path.lstat()
         except OSError as error:

@@ -48,6 +48,7 @@ def elements_of(
 def _of_archive(
     stream: BinaryIO, file: SourceFile, is_wanted: Callable[[PurePosixPath], bool]
 ) -> Iterator[tuple[SourcePlace, Any] | UnreadPart]:
+    """Yield the elements of the wanted files of a ZIP archive, and the parts that cannot be read."""
     try:
         with zipfile.ZipFile(stream) as archive:
             members = [
@@ -93,6 +94,7 @@ class _Window:
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        # The bytes read so far, and whether these are all.
         self._read = 0
         self._is_whole = False
         self.text = ""

@@ -122,6 +122,7 @@ def _of_seconds(number: float) -> datetime | None:
 
 
 def _of_text(text: str) -> datetime | None:
+    """Return the time that a text has in one of the known forms. Raises ValueError if it has none of them."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
