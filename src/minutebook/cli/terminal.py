@@ -312,7 +312,7 @@ def both_ids(memory: Memory) -> str:
 
 def headline(lead: str, record: TextRecord) -> str:
     """Return the line of a memory, or of another record with a text: `lead`, its id, its text shortened."""
-    whole = record.said if isinstance(record, Turn) else record.text
+    whole = record.shown_text if isinstance(record, Turn) else record.text
     first, _, rest = whole.partition("\n")
     # A title that the text begins with says nothing more.
     text = " ".join((rest if rest.startswith(first) else whole).split())

@@ -1,8 +1,8 @@
-"""Tell how likely it is that a search has found an answer, on one scale for every question and store.
+"""Estimate the chance that a search has found an answer, on one scale for every question and store.
 
-Among many texts some come near any question, so one cut of a score cannot serve ten texts and ten thousand. The
-chance is a logistic of what the search measured: how good its best text is, how far that stands out from the
-next, how good the ten best are together, and how many texts were compared. The coefficients are fitted by
+Among many texts some are near any question, so that one threshold of a score cannot serve both ten texts and ten
+thousand. The chance is a logistic function of the search's measurements: the strength of its best text, its distance
+from the next, the mean of the ten best, and the number of texts compared. The coefficients are fitted by
 `python -m benchmarks.calibrate_verdict`, which keeps its figures in docs/.
 """
 
@@ -14,11 +14,11 @@ from math import exp, log, log1p
 from typing import Any, Generic, TypeVar
 
 LIKELY = 0.5
-"""The strength of a text that says much of what is asked."""
+"""The strength of a text that says much of what the question asks."""
 
 
 class Verdict(StrEnum):
-    """How well a hit answers."""
+    """The relevance of a hit in one word."""
 
     LIKELY = "likely"
     POSSIBLE = "possible"
@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 def verdict_of(relevance: float) -> Verdict:
-    """Return the verdict on a hit of which a search says how likely it is about the question."""
+    """Return the verdict on a hit with this relevance."""
     if relevance >= LIKELY_FROM:
         return Verdict.LIKELY
     return Verdict.POSSIBLE if relevance >= POSSIBLE_FROM else Verdict.UNLIKELY
@@ -35,26 +35,27 @@ def verdict_of(relevance: float) -> Verdict:
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
 POSSIBLE_FROM, LIKELY_FROM = 0.13, 0.55
-"""The chances from which a search has possibly, and likely, found an answer."""
+"""The least chances at which a search has possibly, and likely, found an answer."""
 
 POSSIBLE_ACROSS_FROM = 0.065
-"""The chance from which a search has possibly found an answer, where all of the best texts are in other languages than the question.
+"""The least chance at which a search has possibly found an answer, if all of the best texts are in other languages than the question.
 
-Such texts share no words with the question and score less by meaning. A store with texts in its language has some among
-the best, and one cut serves all.
+Such texts share no words with the question and score less by meaning. If a store has texts in its language, some are
+among the best, and POSSIBLE_FROM serves.
 """
 
 BEST = 10
-"""How many of the best texts count."""
+"""The number of best texts that the chance depends on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The measurements of a search: the strengths of its best texts, and the numbers of texts and words compared.
 
-    `best`, `second`, `fifth` are strengths, `mean` that of the ten best; a text that is not there has the strength
-    `absent` of its `Coefficients`. `cosine` is the greatest, 0 for unrelated texts and 1 for equal ones, `bm25` the
-    best score, `texts` how many were compared, `words` the length of the question (`text.length_in_words`). What was not measured is 0.
+    `best`, `second`, `fifth` are strengths, `mean` that of the ten best; with fewer texts the missing ones have the
+    strength `absent` of the `Coefficients`. `cosine` is the greatest, 0 for unrelated texts and 1 for equal ones, `bm25`
+    the best score, `texts` the number compared, `words` the length of the question (`text.length_in_words`). What was not
+    measured is 0.
     """
 
     best: float
@@ -82,9 +83,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """The weights of an evidence's signals, and of one text's own strength and BM25 beside those of the best.
+    """The weights of an evidence's signals, and of the strength and the BM25 score in the merit of one text.
 
-    `absent` is the strength that counts in the place of each of the ten best texts that is not there.
+    `absent` is the strength that stands for each missing text among the ten best.
     """
 
     intercept: float
@@ -96,7 +97,7 @@ class Coefficients:
     def evidence(
         self, strengths: Iterable[float], cosine: float, bm25: float, texts: int, words: float
     ) -> Evidence:
-        """Sum up the strengths of the texts that were compared."""
+        """Return the evidence of a search from the strengths of the compared texts."""
         ten = nlargest(BEST, strengths)
         ten += [self.absent] * (BEST - len(ten))
         return Evidence(ten[0], ten[1], ten[4], sum(ten) / BEST, cosine, bm25, texts, words)
@@ -107,7 +108,7 @@ class Coefficients:
         return _logistic(self.intercept + sum(weight * signal for weight, signal in pairs))
 
     def merit(self, strength: float, bm25: float) -> float:
-        """Return how much one text's own signals say for it, in log odds beside other texts."""
+        """Return the merit of one text by its own signals, in log odds relative to other texts."""
         return self.strength * strength + self.bm25 * log1p(bm25)
 
 
@@ -118,7 +119,7 @@ BY_TOKENS = Coefficients(
     bm25=0.38,
     absent=0.12,
 )
-"""Strengths are scores of token states and vectors."""
+"""For strengths that are scores of token states and vectors."""
 
 BY_VECTORS = Coefficients(
     intercept=-2.8,
@@ -127,7 +128,7 @@ BY_VECTORS = Coefficients(
     bm25=1.12,
     absent=0.2,
 )
-"""Strengths are cosines, 0 for unrelated texts, where a model gives no token states."""
+"""For strengths that are cosines, 0 for unrelated texts, if a model makes no token states."""
 
 BY_WORDS = Coefficients(
     intercept=-6.8,
@@ -136,7 +137,7 @@ BY_WORDS = Coefficients(
     bm25=0.0,
     absent=0.0,
 )
-"""Strengths are the parts of the question that texts hold, where there is no model."""
+"""For strengths that are the part of the question's words in a text, if there is no model."""
 
 OF_CODE = Coefficients(
     intercept=-18.17,
@@ -145,16 +146,16 @@ OF_CODE = Coefficients(
     bm25=1.4,
     absent=0.55,
 )
-"""Strengths are cosines of code with a question less a part of the mean question."""
+"""For strengths that are cosines of code with a question less a part of the mean question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[K]):
     """The chance that the texts found answer a question, and the share of each text in it.
 
-    `measured` is the chance by the texts that were compared, `merits` are theirs, and `best` the best of these. The
-    `possible` texts have a relevance of POSSIBLE_FROM at least: those that were not compared, since they have no vector yet,
-    and those that hold every word. The chance is no less than `floor`.
+    `measured` is the chance by the texts that were compared, `merits` are theirs, and `best` is the greatest merit. The
+    `possible` texts have a relevance of POSSIBLE_FROM at least: those that were not compared, as they have no vector yet,
+    and those that have every word. The chance is at least `floor`.
     """
 
     measured: float
@@ -170,17 +171,17 @@ class Judgement(Generic[K]):
 
     @property
     def nearest(self) -> list[K]:
-        """The texts that say most for themselves, at most BEST."""
+        """The texts with the greatest merits, at most BEST."""
         return nlargest(BEST, self.merits, key=self.merits.__getitem__)
 
     def at_least_possible(self, texts: Collection[K] = ()) -> "Judgement[K]":
-        """Return it with a chance of no less than POSSIBLE_FROM, and with these texts among the possible."""
+        """Return the judgement with a chance of at least POSSIBLE_FROM, and with these texts among the possible ones."""
         return replace(self, floor=POSSIBLE_FROM, possible={*self.possible, *texts})
 
     def relevance(self, key: K) -> float:
-        """Return how likely this text is about the question, in [0, 1]: the best has the chance of the search."""
+        """Return the probability that this text is about the question; for the best text it is the chance of the search."""
         merit = self.merits.get(key)
-        # Beside the best, which is as likely as itself: Bradley and Terry (1952).
+        # By comparison with the best (Bradley and Terry 1952), where equal merits give 1/2: hence the factor 2.
         own = 0.0 if merit is None else self.chance * 2 * _logistic(merit - self.best)
         return POSSIBLE_FROM + (1 - POSSIBLE_FROM) * own if key in self.possible else own
 
@@ -196,13 +197,13 @@ def judge(
 ) -> Judgement[K]:
     """Judge the results of a search by meaning and words.
 
-    `late` has the late interaction of the texts that were compared token by token, `cosines` that of each text
-    with a vector, `bm25` that of each that holds a word; `unrelated` is the model's cosine of unrelated texts.
+    `late` has the late interaction of the texts that were compared token by token, `cosines` the cosine of each text
+    with a vector, `bm25` the score of each with a word; `unrelated` is the model's cosine of unrelated texts.
     Texts with a word but no vector were not compared: they are possibly about the question.
     """
     scaled = {key: (cosine - unrelated) / (1 - unrelated) for key, cosine in cosines.items()}
     if late:
-        # The others were predicted to do worse than these.
+        # The others were predicted to score less than these.
         strengths = dict.fromkeys(cosines, min(late.values())) | dict(late)
         nearest = max(scaled.values(), default=0.0)
         found = _judged(BY_TOKENS, strengths, nearest, bm25, texts, words)
@@ -216,7 +217,7 @@ def judge(
 def judge_words(
     covered: Mapping[K, float], bm25: Mapping[K, float], *, texts: int, words: float
 ) -> Judgement[K]:
-    """Judge results found by words alone; `covered` has the part of the question that each text holds."""
+    """Judge results found by words alone; `covered` has the part of the question's words in each text."""
     return _judged(BY_WORDS, covered, 0.0, bm25, texts, words)
 
 

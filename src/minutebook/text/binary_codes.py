@@ -1,4 +1,4 @@
-"""Vectors as a few bits each, compared by how many bits differ.
+"""Codes of vectors, a few bits each, compared by the number of different bits.
 
 A vector is centred, turned by a fixed random rotation and reduced to the signs of its coordinates.
 The share of signs in which two vectors differ is their angle over π (Charikar 2002, "Similarity
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORD = 64
-"""Signs in one word of a code."""
+"""The number of signs in one word of a code."""
 
 _SEED = 20_240_817
 _BLOCK = 1 << 15
@@ -52,7 +52,7 @@ def rotated(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def distances(planes: NDArray[np.uint64], code: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """Count in how many signs each of the codes in planes (w, n) differs from one code (w,)."""
+    """Count the signs in which each of the codes in planes (w, n) differs from one code (w,)."""
     total = np.zeros(planes.shape[1], np.uint16)
     for start in range(0, len(total), _BLOCK):
         block = planes[:, start : start + _BLOCK]

@@ -13,28 +13,28 @@ from typing import Any, TypeVar
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
 SLOPE, MIDDLE = 14.0, 0.46
-"""Late interaction as strength: half where an answer stands that says much of what is asked."""
+"""The logistic function from late interaction to strength: a text that says much of what the question asks has 1/2."""
 
 ABOUT_SLOPE, ABOUT_MIDDLE = 43.3, 0.257
-"""The score of token states and vectors as the chance that a text answers the question, against a text about something else."""
+"""The logistic function from the score of token states and vectors to the chance that a text answers rather than is about something else."""
 
 UNRELATED_COSINE = 0.72
 """The cosine of unrelated texts by multilingual-e5-small alone, the model of code."""
 
 HALF_BM25 = 24.0
-"""The BM25 score that counts half."""
+"""The BM25 score with a strength of 1/2."""
 
 WORDS_SLOPE, WORDS_MIDDLE = 9.8, 0.221
-"""The part of a question that a text holds, as the chance that it answers it, where no vector tells."""
+"""The logistic function from the part of a question's words in a text to the chance that it answers, without a vector."""
 
 WORDS_TIE = 0.01
-"""What BM25 still says where words alone answer: texts that hold the same part differ by it."""
+"""The weight of BM25 if words alone decide: it orders texts with the same part of the question's words."""
 
 EXPECTED_OF_COSINE, EXPECTED_HALF_BM25 = 0.65, 8.0
-"""What decides which candidates are compared token by token: the weight of the cosine, and the BM25 score that counts half."""
+"""The constants that choose the candidates compared token by token: the weight of the cosine, and the BM25 score that counts half."""
 
 CUT = 0.5
-"""The relevance from which a text is about a question."""
+"""The least relevance of a text that is about a question."""
 
 
 def strength_of_late(late: float) -> float:
@@ -51,7 +51,7 @@ def strength_of_cosine(cosine: float, unrelated: float) -> float:
 
 
 def rescaled_cosine(cosine: float, unrelated: float, unrelated_there: float) -> float:
-    """Return a cosine by one model on the scale of another, by which unrelated texts have another cosine and equal ones 1, too."""
+    """Return a cosine by one model on the scale of another, by which unrelated texts have the cosine `unrelated_there`."""
     return 1 - (1 - cosine) * (1 - unrelated_there) / (1 - unrelated)
 
 
@@ -62,10 +62,10 @@ def strength_of_bm25(score: float) -> float:
 
 
 def strength_of_words(covered: float, bm25: float) -> float:
-    """Return the strength of words where they alone answer: relevance, whatever the store's size.
+    """Return the strength of words if they alone decide: the relevance of a text, whatever the store's size.
 
-    `covered` is the part of the question that the text holds. BM25 by itself says nothing of a text
-    in a store of a few records, all of which may hold a word.
+    `covered` is the part of the question's words in the text. BM25 alone would tell nothing in a store of a
+    few records, all of which may have a word.
     """
     chance = _logistic(WORDS_SLOPE * (covered - WORDS_MIDDLE))
     return (1 - WORDS_TIE) * chance + WORDS_TIE * strength_of_bm25(bm25)
@@ -74,9 +74,9 @@ def strength_of_words(covered: float, bm25: float) -> float:
 def expectations(
     keys: Iterable[K], cosines: Mapping[K, float], bm25: Mapping[K, float], unrelated: float
 ) -> list[tuple[float, K]]:
-    """Estimate how well texts will do when they are compared token by token.
+    """Predict the scores of texts in a comparison token by token.
 
-    Returns the negative of a number in [0, 1] beside each key, so that the best sort first.
+    Return the negative of a number in [0, 1] before each key, so that the best sort first.
     """
     by_meaning = EXPECTED_OF_COSINE / (1 - unrelated)
     by_words = 1 - EXPECTED_OF_COSINE
@@ -91,7 +91,7 @@ def expectations(
 
 
 def relevance(strength: float) -> float:
-    """Return the chance that a text of that strength of the vector signal is about the question."""
+    """Return the chance that a text with this strength of the vector signal is about the question."""
     if not 0 < strength < 1:
         return strength
     late = MIDDLE + log(strength / (1 - strength)) / SLOPE

@@ -1,7 +1,6 @@
-"""Let a record's neighbours, and the speaker in it, count for it.
+"""Raise the scores of records by those of their neighbours in a session, and by a speaker named in the question.
 
-Records of one session, in the order of time, lift one another: an answer often stands beside the
-words that a question shares with the talk. Measured in
+An answer is often next to, rather than in, the record that shares words with the question. Measured in
 docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
@@ -15,23 +14,23 @@ from minutebook.text.words import words
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
 NEIGHBOURS = (0.25, 0.2)
-"""What a record gains of the score of each one beside it, and of each next but one."""
+"""The parts of the scores of adjacent records, and of the next but one, that a record gains."""
 
 EVIDENCE = 0.05
 """A note's own score at which it takes half of each gain. What is said in a talk takes all of it, since it may answer in
 words of its own; a note that has nothing to do with a question only happens to stand in the session."""
 
 SESSION = 0.4
-"""What it gains of the best score of its session, its own included."""
+"""The part of the best score of its session, its own included, that a record gains."""
 
 TALK = tuple(exp(-distance) for distance in range(4))
-"""The weights of a turn and of those so many places away, in the mean of their scores."""
+"""The weights in a mean of a turn's own score and of those one, two and three places away."""
 
 BEST_TURN = 0.3
-"""What the best score of a session weighs beside that mean."""
+"""The weight of the best score of a session relative to that mean."""
 
 NAMED = 0.1
-"""What it gains where the question names who speaks in it."""
+"""The gain of a record with a speaker that the question names."""
 
 _LABEL = re.compile(r"\s*([^:\n]{1,40}):\s")
 

@@ -1,4 +1,4 @@
-"""Which part of a question do texts hold, by its words? It tells relevance where no vectors do."""
+"""The part of a question's words that texts have: their relevance if there are no vectors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from math import log
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
 AS_IF_MORE = 20
-"""So many texts that lack each word count beside those that are compared: in few texts all words weigh about alike."""
+"""The number of imaginary texts without any of the words that are added to those compared: in few texts all words weigh about alike."""
 
 
 def coverage(

@@ -1,4 +1,4 @@
-"""Cut from a text the stretch that answers a query, with the words that matched."""
+"""Cut the excerpt that answers a query from a text, and return the words that matched."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,25 +7,25 @@ from collections.abc import Set as AbstractSet
 from minutebook.text.words import TextQuery, forms, languages_of, parse_query
 
 READ = 8_000
-"""Characters of a text that are looked through."""
+"""The number of a text's first characters that are searched for matches."""
 
 Part = tuple[str, bool]
 """A part of a text, and whether it matched the query."""
 
 Span = tuple[int, int]
-"""Where a word begins and ends in a text."""
+"""The begin and end of a word in a text."""
 
 _WORD = re.compile(r"\w+(?:['’._-]\w+)*")
 
 
 def sought_terms(query: str) -> frozenset[str]:
-    """Return the terms that a query looks for, those of its phrases too."""
+    """Return the terms of a query, those of its phrases included."""
     parsed: TextQuery = parse_query(query)
     return frozenset([*parsed.terms, *(term for each in parsed.phrases for term in each)])
 
 
 def matched_words(text: str, terms: AbstractSet[str]) -> tuple[str, ...]:
-    """Return the words of a text that match some terms, each once, as they first stand there."""
+    """Return the words of a text that match some terms, each once, in the order of their first matches."""
     return _words_at(text, matches(text, terms))
 
 
@@ -65,7 +65,7 @@ def _cut(text: str, places: Sequence[Span], length: int) -> list[Part]:
 
 
 def matches(text: str, terms: AbstractSet[str]) -> list[Span]:
-    """Return where the words of a text that match some terms begin and end, in order."""
+    """Return the spans of the words of a text that match some terms, in order."""
     if not terms:
         return []
     languages = languages_of(text[:READ])
@@ -77,7 +77,7 @@ def matches(text: str, terms: AbstractSet[str]) -> list[Span]:
 
 
 def _beginning(text: str, first: int, length: int) -> int:
-    """Return where to begin: at the text's, unless the first match would be far behind the end."""
+    """Return the begin of the excerpt: that of the text, unless the first match would then be near or after the end."""
     if first < length * 2 // 3:
         return 0
     begin = first - length // 4

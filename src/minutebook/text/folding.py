@@ -1,4 +1,4 @@
-"""One form for the ways in which people write the same letters: with or without accents, wide or narrow."""
+"""One form for the different ways to write the same letters: with or without accents, wide or narrow."""
 
 import re
 import unicodedata
@@ -42,7 +42,7 @@ def _composed(text: str, characters: "_Characters") -> str:
 
 
 class _Characters(dict[int, str]):
-    """The folded form of each character, worked out when first met."""
+    """The folded form of each character, computed on its first use."""
 
     def __init__(self, *, keeps_accents: bool) -> None:
         super().__init__()

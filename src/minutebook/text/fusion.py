@@ -1,4 +1,4 @@
-"""Fuse the scores of several signals for the same candidates, and keep why."""
+"""Fuse the scores of several signals for the same candidates, and keep the share of each signal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from minutebook.record.errors import InvalidInput
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
 LEAST_DEVIATION = 1e-6
-"""Scores that deviate less from their mean tell nothing apart."""
+"""The standard deviation below which scores count as equal."""
 
 
 class Signal(StrEnum):
-    """One way of finding candidates."""
+    """A way to find and score candidates."""
 
     VECTOR = "vector"
     LEXICAL = "lexical"
@@ -24,7 +24,7 @@ class Signal(StrEnum):
 
 
 TEXT_WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
-"""How much each signal says of a text where only these two speak: 0.73 and 0.27 of the whole."""
+"""The weights of the signals of a text if there are only these two: 0.73 and 0.27 of the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class FusedHit(Generic[K]):
-    """A candidate's fused score in [0, 1], and why: one share for each signal that fired."""
+    """A candidate's fused score in [0, 1], and the share in it of each signal that found anything."""
 
     id: K
     score: float
@@ -54,7 +54,7 @@ class FusedHit(Generic[K]):
 
 
 def minmax(scores: Mapping[K, float]) -> dict[K, float]:
-    """Bring scores into [0, 1], the best to 1, the worst to 0; all to 1 when all are equal.
+    """Scale scores to [0, 1], the best to 1, the worst to 0; all to 1 if all are equal.
 
     Equal scores are all the best, and a signal that found one candidate must not count as if it
     had found none.
@@ -101,7 +101,7 @@ def fuse(
 
 
 class Fused(Generic[K]):
-    """Candidates with their scores, as `fuse` ranks them; why one has its score is worked out when asked."""
+    """Candidates with their fused scores, as `fuse` ranks them; the shares of signals are computed on demand."""
 
     def __init__(
         self,
@@ -121,12 +121,12 @@ class Fused(Generic[K]):
         self.scores = _mean(self._strengths, self._weight)
 
     def best(self, limit: int) -> list[K]:
-        """Return the best, ties by id."""
+        """Return the best candidates, ties by id."""
         best = nsmallest(limit, ((-score, id) for id, score in self.scores.items()))
         return [id for _, id in best]
 
     def hits(self, ids: Iterable[K]) -> list[FusedHit[K]]:
-        """Return some of the candidates, in the order given, each with why it has its score."""
+        """Return some of the candidates, in the order given, each with the shares of its score."""
         ranks = {signal: _ranks(strengths) for signal, strengths in self._strengths.items()}
 
         def share(signal: Signal, id: K) -> Share:
@@ -158,7 +158,7 @@ def _fired(
 
 
 def _normalised(signal: Signal, scores: Mapping[K, float]) -> dict[K, float]:
-    # The walk tells itself what each memory gets, of 1 at most.
+    # The graph walk's scores are in [0, 1] already.
     return dict(scores) if signal is Signal.GRAPH else minmax(scores)
 
 

@@ -1,4 +1,4 @@
-"""Score the nodes of a small graph by how near they are to where a question points, and group them."""
+"""Score the nodes of a small graph by their nearness to those that a question points to, and group nodes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from minutebook.record.errors import InvalidInput
 
 ROUNDS = 30
-"""Enough for any graph to settle in practice; the bound keeps a see-saw from going on."""
+"""The most rounds of label propagation: enough for any graph to settle in practice; some never settle."""
 
 
 def communities(edges: Sequence[tuple[str, str, float]]) -> list[list[str]]:
@@ -51,9 +51,9 @@ Edges: TypeAlias = Sequence[tuple[str, str, float]]
 
 
 class Graph:
-    """A graph that is made ready once and walked from several seeds at once.
+    """A graph that is prepared once and walked from several seeds at once.
 
-    `nodes` are the ends of the edges, and what else is named; arrays of them are in their order.
+    `nodes` are the ends of the edges and the nodes in `also`; arrays over the nodes are in their order.
     """
 
     def __init__(self, edges: Edges, also: Iterable[str] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Cut from a long text the passage that answers, at the ends of sentences, and share a budget among passages."""
+"""Cut the passage that answers from a long text, at ends of sentences, and share a budget of tokens among passages."""
 
 import re
 from collections.abc import Sequence
@@ -7,20 +7,20 @@ from math import ceil
 from unicodedata import east_asian_width
 
 CHARACTERS_A_TOKEN = 4
-"""Characters of a token, about; English has a few more, code fewer, scripts without spaces one."""
+"""The approximate number of characters of a token; English has a few more, code fewer, scripts without spaces one."""
 
 PASSAGE_TOKENS = 110
-"""Tokens of a passage, about: what says one thing with what stands around it."""
+"""The approximate number of tokens of a passage: one statement with its context."""
 
 ROOM = 1.3
-"""What is longer than a passage by less than this factor is not cut: the rest would cost more than it saves."""
+"""A text longer than a passage by no more than this factor is not cut: reading the rest later would cost more."""
 
 _ELLIPSIS = "…"
 _END = re.compile(r"(?<=[.!?…。！？])[\s\"'”’)]*\s|[。！？]|\n+")
 _WIDE = "WF"
 
 Part = tuple[float, float]
-"""Where a part of a text begins and ends, in shares of its letters and digits."""
+"""The begin and end of a part of a text, as shares of its letters and digits."""
 
 
 def count_tokens(text: str) -> int:
@@ -32,7 +32,7 @@ def count_tokens(text: str) -> int:
 
 
 def passage(text: str, part: Part, tokens: int) -> str:
-    """Return about so many tokens of a text around a part of it; dots stand where something was left out."""
+    """Return about `tokens` tokens of a text around a part of it, with an ellipsis at each end where text is left out."""
     whole = text.strip()
     size = count_tokens(whole)
     if size <= tokens * ROOM:
@@ -50,7 +50,7 @@ def passage(text: str, part: Part, tokens: int) -> str:
 
 
 def allowance(sizes: Sequence[int], budget: int) -> int:
-    """Return the greatest size to which each has to be cut so that all together keep to a budget, in tokens."""
+    """Return the greatest size, in tokens, to which texts of these sizes must be cut to fit together in a budget."""
     left, remaining = budget, len(sizes)
     for size in sorted(sizes):
         if size * remaining > left:
@@ -61,14 +61,14 @@ def allowance(sizes: Sequence[int], budget: int) -> int:
 
 
 def _place(text: str, share: float) -> int:
-    """Return where a share of the letters and digits of a text has passed."""
+    """Return the position in a text after a share of its letters and digits."""
     passed = list(accumulate(map(str.isalnum, text), initial=0))
     target = share * passed[-1]
     return next((at for at, count in enumerate(passed) if count >= target), len(text))
 
 
 def _start(text: str, at: int, reach: int) -> int:
-    """Return the beginning of a sentence near a place, else that of a word behind it."""
+    """Return the beginning of a sentence near a position, else that of a word after it."""
     if at <= reach:
         return 0
     near = text[at - reach : at + reach]
@@ -80,7 +80,7 @@ def _start(text: str, at: int, reach: int) -> int:
 
 
 def _stop(text: str, at: int, reach: int) -> int:
-    """Return the end of a sentence near a place, else that of a word before it."""
+    """Return the end of a sentence near a position, else that of a word before it."""
     if at + reach >= len(text):
         return len(text)
     near = text[at - reach : at + reach]

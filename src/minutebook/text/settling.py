@@ -12,11 +12,11 @@ from minutebook.text.words import words
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\s\"'”’)]+")
 _FEWEST_WORDS = 5
-"""Words of a sentence that reports; fewer are a name, or a subject to look for."""
+"""The fewest words of a sentence that reports an event; fewer are a name or a subject."""
 
 _ASKS = re.compile(r"[?？]\s*$")
 _LENGTH = 600
-"""Characters of a text that are looked at: who settles something says so at once."""
+"""The number of a text's first characters that are searched: a turn that settles something begins with that."""
 
 
 def settling(prompt: str, response: str) -> float:

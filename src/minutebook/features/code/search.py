@@ -65,7 +65,7 @@ class CodeSearch:
     """Ranks the chunks of the projects that the caller may see, by themselves or in a list (a ListedSource)."""
 
     source = Source.CODE
-    is_behind = False
+    ranks_last = False
 
     def __init__(self, app: App) -> None:
         self._store = app.infrastructure.records
@@ -160,7 +160,7 @@ class CodeSearch:
 
     def _gathered(self, views: list[View], asked: Asked) -> tuple[Signals, Signals]:
         """Return the signals with estimates for missing cosines, and the signals without these."""
-        signals, measured = Signals(None, {}), self._signals.nothing(asked.embedding, CodeChunk)
+        signals, measured = Signals(None, {}), self._signals.empty(asked.embedding, CodeChunk)
         for view in views:
             found = self._signals.gather(CodeChunk, [view], asked, CANDIDATES)
             measured.add(found)

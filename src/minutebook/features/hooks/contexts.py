@@ -18,7 +18,7 @@ from minutebook.features.summarizer.session_facts import is_settled, pattern
 from minutebook.memory.access.doors import LOOKED_AT
 from minutebook.memory.access.provenance import provenance_of, provenance_phrase_by_age
 from minutebook.memory.search.combined import Ranked
-from minutebook.memory.search.hit_notes import NO_NOTES, Notes, is_told_last
+from minutebook.memory.search.hit_notes import NO_NOTES, Notes, is_shown_last
 from minutebook.memory.search.recall import WEIGHTS
 from minutebook.record.caller import Caller, with_call
 from minutebook.record.instants import age_of
@@ -390,7 +390,7 @@ def _with_notes(lines: Iterable[_Line], notes: Mapping[str, Notes]) -> list[_Lin
             f"{each[:-1]}{''.join(f'; {note.short}' for note in own.values())})" if each else ""
             for each in (line.text, line.short)
         )
-        is_last, heading = is_told_last(own), line.heading
+        is_last, heading = is_shown_last(own), line.heading
         if is_last:
             heading = (
                 f"Perhaps outdated, {heading[0].lower()}{heading[1:]}"

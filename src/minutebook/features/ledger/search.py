@@ -148,7 +148,7 @@ class DecisionSearch:
         match, active ones are among the candidates.
         """
         self._ledgers.sync_visible(caller)
-        total = _DecisionSignals(self._signals.nothing(asked.embedding), {}, {})
+        total = _DecisionSignals(self._signals.empty(asked.embedding), {}, {})
         for view in self._store.seen_by(caller):
             for cls in classes:
                 if view.count(cls):

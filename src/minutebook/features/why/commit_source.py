@@ -19,7 +19,7 @@ class CommitSource:
     """Ranks commits, and before them the reasons for the place that a question names (a ListedSource)."""
 
     source = Source.COMMIT
-    is_behind = True
+    ranks_last = True
 
     def __init__(self, app: App) -> None:
         self._app = app

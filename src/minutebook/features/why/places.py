@@ -27,7 +27,7 @@ from minutebook.features.why.session_requests import requests_of
 from minutebook.features.why.telling import LineChange, Rank
 from minutebook.memory.access.visibility import View
 from minutebook.memory.search.combined import Ranked
-from minutebook.memory.search.passages import said
+from minutebook.memory.search.passages import shown_text
 from minutebook.memory.search.recall import Answering
 from minutebook.record.caller import Caller, Note
 from minutebook.record.errors import MinutebookError
@@ -141,7 +141,7 @@ class PlaceReasons:
             if change.request is not None and change.request.is_certain:
                 turn = view.get(Turn, change.request.turn)
                 if turn is not None:
-                    yield _ranked(turn, said(turn))
+                    yield _ranked(turn, shown_text(turn))
 
     def _history(
         self, question: _Question, repository: pygit2.Repository, asked: AskedLines
@@ -174,7 +174,7 @@ class PlaceReasons:
             is_binding = isinstance(record, Decision)
             cited = CitingText(record.kind, record.id, "", record.text, now, is_binding)
             if asked.rank(cited) in {Rank.BINDING, Rank.TELLING}:
-                yield _ranked(record, said(record))
+                yield _ranked(record, shown_text(record))
 
 
 def _place_in_file(project: Project, repository: pygit2.Repository, named: Reference) -> str:

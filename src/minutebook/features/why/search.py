@@ -52,7 +52,7 @@ class CommitSearch:
             return []
         asked = self._signals.ask(query, caller, ProjectCommit)
         is_asked_for = asks_for_commits(query)
-        found = self._signals.nothing(asked.embedding)
+        found = self._signals.empty(asked.embedding)
         for view in views:
             own = self._signals.propose(ProjectCommit, view, asked, CANDIDATES)
             own.keep(own.best(COMPARED))

@@ -1,4 +1,4 @@
-"""One answer from everything: memories, decisions, sessions and code, the newest truth first."""
+"""One ranked list of memories, decisions, sessions and code, each possible revision before the hit that it revises."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from typing import Protocol
 from minutebook.memory.access.provenance import attribute, provenance_of
 from minutebook.memory.access.visibility import Records
 from minutebook.memory.search.doubt import LookedThrough, note_doubt, note_empty
-from minutebook.memory.search.hit_notes import HitNotes, Notes, is_told_last
+from minutebook.memory.search.hit_notes import HitNotes, Notes, is_shown_last
 from minutebook.memory.search.newest_first import NewestFirst, RevisedBy
 from minutebook.memory.search.passages import TOKENS_A_HIT, Passages
 from minutebook.memory.search.recall import Answering, Recall, Selection
@@ -26,20 +26,20 @@ from minutebook.text.fusion import FusedHit, Signal, z_normalise
 from minutebook.text.passages import count_tokens
 
 POOL, READ = 40, 16
-"""How many of the best are put into order by turns among sessions; how many of them at least by what revises what."""
+"""How many of the best hits are interleaved by session, and how many of these at least are ordered by revision."""
 
 
-BEHIND, SHARE_BEHIND = 4, 0.3
-"""At most four commits per answer that has others, for at most 0.3 of the tokens."""
+MOST_LAST, SHARE_LAST = 4, 0.3
+"""The most hits of sources that rank last in an answer that has others, and their largest share of its tokens."""
 
-BEHIND_FROM = 0.3
-"""The relevance of the best commit from which commits stand beside others: some of thousands of short messages come near any
-question."""
+LAST_FROM = 0.3
+"""The least relevance of the best hit of sources that rank last at which they are shown with others: some of thousands of
+short commit messages are near any question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A record, its passage that answers, its score in the whole list, and each signal's share."""
+    """A hit: a record, its passage that answers, its score in the whole list, and the share of each signal."""
 
     record: Answering | CodeChunk | ProjectCommit
     text: str
@@ -48,23 +48,23 @@ class Ranked:
     relevance: float
     """How likely it is about the question, in [0, 1]."""
     details: Mapping[str, float] = field(default_factory=dict)
-    """What the vector signal was made of, by name."""
+    """The components of the vector signal, by name."""
     followed: tuple[str, ...] = ()
     """The decisions, now superseded, that matched before this one."""
     revised_by: RevisedBy | None = None
-    """What perhaps revises it, and stands above it."""
+    """The possible revision of the record, which is ranked above it."""
     notes: Notes = field(default_factory=dict)
-    """What features say of it."""
+    """The notes of features on the record."""
     is_asked_for: bool = False
-    """Whether the question asks for records of its kind, or names its place."""
+    """Whether the question asks for records of this kind, or names the place of this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Records of several kinds, best first, and the size of the graph that was walked.
+    """Hits of several kinds, best first, and the size of the graph that was walked.
 
-    `order` has the keys of all that was ranked, those behind the results too. `chance` is how likely one of the texts
-    answers, in [0, 1], `looked_through` which texts were searched.
+    `order` has the keys of all ranked records, also of those after the results. `chance` is the probability that one of
+    them answers, `looked_through` has what was searched.
     """
 
     results: list[Ranked]
@@ -74,19 +74,19 @@ class Ranking:
     looked_through: LookedThrough = field(default_factory=dict)
 
     def count(self, *kinds: Kind) -> int:
-        """Return how many results are of some kinds."""
+        """Count the results of some kinds."""
         return sum(each.record.kind in kinds for each in self.results)
 
 
 class ListedSource(Protocol):
-    """Records that are ranked by themselves; where others are found, too, z-scores make one list of both.
+    """A source that ranks its own records; if others are found too, z-scores make one list of both.
 
-    One that `is_behind` has records that stand behind others that possibly answer, unless they are asked for.
+    Records of a source that `ranks_last` come after others that possibly answer, unless they are asked for.
     """
 
     @property
-    def is_behind(self) -> bool:
-        """Whether other records that answer as well come first."""
+    def ranks_last(self) -> bool:
+        """Whether other records that possibly answer come first."""
 
     @property
     def source(self) -> Source:
@@ -103,7 +103,7 @@ class ListedSource(Protocol):
         project: str | None,
         language: str | None,
     ) -> Sequence[Ranked]:
-        """Return the best records of the selection's time, of a project or in a language where they are named.
+        """Return the best records of the selection's time, only those of a project or in a language if these are given.
 
         Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
@@ -141,14 +141,15 @@ class CombinedRecall:
         project: str | None = None,
         language: str | None = None,
     ) -> Ranking:
-        """Rank the records of some sources, each as the passage that answers, within a budget of tokens (0: whole).
+        """Rank the records of some sources, each with the passage that answers, within a budget of tokens (0: whole texts).
 
-        Texts are scored together. Code is scored by itself: where both are found, each list's scores become
-        z-scores. What features say is told last stands behind the rest. Without a selection what holds at the caller's instant is ranked. `project` and `language` narrow the code. Where the question asks what happened on days that it names, what was kept then
-        comes first, and the call notes that. Raises NotFound for an unknown project, InvalidInput for an unknown language.
+        Texts are scored together, code by itself: if both are found, each list's scores become z-scores. Hits with a note of a
+        feature that demands it come last. Without a selection the records valid at the caller's instant are ranked. `project`
+        and `language` narrow the code. If the question asks what happened on days that it names, records of these days come
+        first, and the call notes that. Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
         selection = Selection(at=caller.as_of) if selection is None else selection
-        find = partial(self._found, caller, query, weights, sources, project, language)
+        find = partial(self._rank, caller, query, weights, sources, project, language)
         then = Ranking([])
         if (days := self._recall.days_asked_for(caller, query, selection)) is not None:
             of_days = replace(selection.query, since=days.since, until=days.until)
@@ -163,7 +164,7 @@ class CombinedRecall:
             note_doubt(caller, ranking.chance)
         return replace(ranking, results=self.annotated(caller, ranking.results))
 
-    def _found(
+    def _rank(
         self,
         caller: Caller,
         query: str,
@@ -175,7 +176,7 @@ class CombinedRecall:
         limit: int,
         tokens: int,
     ) -> Ranking:
-        """Rank the records of a selection; their `chance` counts all sources."""
+        """Rank the records of a selection; the `chance` of the ranking counts all sources."""
         alone = [each for each in self._listed if each.source in sources]
         texts = [each for each in sources if each not in {one.source for one in alone}]
         listed: dict[bool, list[Ranked]] = {True: [], False: []}
@@ -183,28 +184,26 @@ class CombinedRecall:
             found = each.ranked(
                 caller, query, limit, weights, selection, project=project, language=language
             )
-            listed[each.is_behind] += _up_to(selection.at, found)
-        behind = listed[True]
-        has_behind = _best_of(behind) >= BEHIND_FROM
-        left = (
-            tokens - min(_cost(behind[:BEHIND]), round(tokens * SHARE_BEHIND))
-            if has_behind
-            else tokens
-        )
-        # Other threads write what listed sources and notes wait for, so that these read as it is by then.
+            listed[each.ranks_last] += _up_to(selection.at, found)
+        last = listed[True]
+        has_last = _best_of(last) >= LAST_FROM
+        for_last = min(_cost(last[:MOST_LAST]), round(tokens * SHARE_LAST)) if has_last else 0
+        # Only the texts are read as of one moment: listed sources and notes wait for what other threads write.
         with self._store.one_moment():
-            ranking = self._texts(caller, query, limit, weights, texts, selection, left)
+            ranking = self._texts(
+                caller, query, limit, weights, texts, selection, tokens - for_last
+            )
         ranked = _merged(ranking.results, listed[False], limit)
-        if has_behind or not ranked:
-            ranked = _with_behind(ranked, behind)[:limit]
+        if has_last or not ranked:
+            ranked = _with_last(ranked, last)[:limit]
         return replace(ranking, results=ranked, chance=max(ranking.chance, _best_of(ranked)))
 
     def annotated(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
-        """Return hits with the notes of features, in their order but for those that are told last, and note their authors in the call."""
+        """Return hits with the notes of features, those last that a note puts there, and note their authors in the call."""
         attribute(caller, (each.record for each in ranked))
         found = self._notes.notes_of(caller, (each.record for each in ranked))
         noted = [replace(each, notes=found.get(each.record.key, {})) for each in ranked]
-        return sorted(noted, key=lambda each: is_told_last(each.notes))
+        return sorted(noted, key=lambda each: is_shown_last(each.notes))
 
     def _texts(
         self,
@@ -247,7 +246,7 @@ class CombinedRecall:
 
 
 def _up_to(at: datetime | None, found: Iterable[Ranked]) -> Iterator[Ranked]:
-    """Yield the records that were written at an instant (None: now); code does not say when."""
+    """Yield the records that were written by an instant (None: now), and code, which has no time."""
     for each in found:
         known = provenance_of(each.record)
         if at is None or known is None or known.at <= at:
@@ -255,7 +254,7 @@ def _up_to(at: datetime | None, found: Iterable[Ranked]) -> Iterator[Ranked]:
 
 
 def _best_of(ranked: Sequence[Ranked]) -> float:
-    """Return the relevance of the most relevant, 0 if there is none."""
+    """Return the highest relevance of some hits, 0 if there are none."""
     return max((each.relevance for each in ranked), default=0.0)
 
 
@@ -265,7 +264,7 @@ def _cost(ranked: Sequence[Ranked]) -> int:
 
 
 def _as_possible(ranking: Ranking) -> Ranking:
-    """Return the records of the days that a question asks about as possible answers, the newest first unless others are likelier."""
+    """Return the records of the days that a question names as possible answers, the newest first unless one is likely."""
     results = [replace(e, relevance=max(e.relevance, POSSIBLE_FROM)) for e in ranking.results]
     if ranking.chance < POSSIBLE_FROM:
         dated = [(known.at, each) for each in results if (known := provenance_of(each.record))]
@@ -278,37 +277,37 @@ def _note_days(caller: Caller, days: DaySpan, found: Ranking) -> None:
     first, last = (
         each.astimezone().date() for each in (days.since, days.until - timedelta(days=1))
     )
-    said = f"{first}" if first == last else f"{first} – {last}"
+    shown = f"{first}" if first == last else f"{first} – {last}"
     text = (
-        Reason("What was kept on the days that the question names comes first: {days}.", days=said)
+        Reason("What was kept on the days that the question names comes first: {days}.", days=shown)
         if found.results
-        else Reason("Nothing was kept on the days that the question names: {days}.", days=said)
+        else Reason("Nothing was kept on the days that the question names: {days}.", days=shown)
     )
     facts = {"since": rfc3339(days.since), "until": rfc3339(days.until)}
     caller.call.notes["days"] = Note(facts, text, leads=True)
 
 
 def _with_rest(first: Ranking, rest: Ranking, limit: int) -> Ranking:
-    """Return a ranking with the records of another behind its own."""
+    """Return a ranking with the records of another after its own."""
     own = {each.hit.id for each in first.results}
     results = [*first.results, *(each for each in rest.results if each.hit.id not in own)]
     order = tuple(dict.fromkeys((*first.order, *rest.order)))
     return replace(rest, results=results[:limit], order=order)
 
 
-def _with_behind(ranked: Sequence[Ranked], behind: Sequence[Ranked]) -> list[Ranked]:
-    """Put BEHIND further records in at most, behind all that possibly answer, or before all where they are asked for."""
-    if not (ranked and behind):
-        return list(ranked or behind)
-    keys = {each.hit.id for each in behind[:BEHIND]}
+def _with_last(ranked: Sequence[Ranked], last: Sequence[Ranked]) -> list[Ranked]:
+    """Insert at most MOST_LAST further hits after all that possibly answer, or before all if they are asked for."""
+    if not (ranked and last):
+        return list(ranked or last)
+    keys = {each.hit.id for each in last[:MOST_LAST]}
     others = [each for each in ranked if each.hit.id not in keys]
-    least = float("inf") if behind[0].is_asked_for else POSSIBLE_FROM
+    least = float("inf") if last[0].is_asked_for else POSSIBLE_FROM
     answers = [each for each in others if each.relevance >= least]
-    return [*answers, *behind[:BEHIND], *(each for each in others if each.relevance < least)]
+    return [*answers, *last[:MOST_LAST], *(each for each in others if each.relevance < least)]
 
 
 def _merged(texts: list[Ranked], listed: list[Ranked], limit: int) -> list[Ranked]:
-    """Put two lists into one order, each measured by its own mean and deviation."""
+    """Merge two lists by z-scores, each by its own mean and deviation."""
     if not texts or not listed:
         return texts or listed
     merged = [

@@ -1,4 +1,4 @@
-"""Find every memory that matches, or the few that a governed answer holds."""
+"""Find every memory that matches a question, or the few best of a governed answer."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,16 +30,16 @@ CHUNK = 500
 """How many records are read at once."""
 
 FIRST_LOOK = 256
-"""How many of the nearest are asked for first; four times as many each further time."""
+"""How many of the nearest memories are read first; each further read takes four times as many."""
 
 STANDS_OUT_FROM = 0.05
-"""The relevance beside the others from which a memory that is about a question by itself matches it."""
+"""The least relevance relative to the others at which a memory that by itself is about a question matches it."""
 
 NEAREST = 3
-"""How many of the nearest are given where none matches."""
+"""How many of the nearest memories are returned if none matches."""
 
 VERIFIED = frozenset({Status.VERIFIED, Status.LOCKED})
-"""The statuses that only a person gives where it counts."""
+"""The statuses by which a governed answer prefers memories: a person has confirmed these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class SimilarMemory:
 class FilteredSearch:
     """Finds all matches of a question, however many.
 
-    A memory matches by words when it holds one of the question's terms, and by meaning when it is about the question by
-    itself and stands out from the others. Where none matches, the NEAREST are given, and the call notes doubt.
+    A memory matches by words if it has one of the question's terms, and by meaning if by itself it is about the question
+    and it stands out from the others. If none matches, the NEAREST are returned, and doubt is noted in the call.
     """
 
     def __init__(self, store: Records, embeddings: Embeddings, clock: Clock) -> None:
@@ -70,11 +70,11 @@ class FilteredSearch:
         """Yield each memory that matches, ended ones last, by relevance in [0, 1], then importance.
 
         The latest comes first of equals. Without a query every memory matches, with relevance 0.
-        Records are read as they are asked for. A scope that is not the caller's holds nothing.
+        Records are read lazily. A scope that is not the caller's has no records.
         """
         views = self._narrowed(caller, narrowing)
         if query is None:
-            found = self._listed(views)
+            found = self._by_importance(views)
         else:
             scores, matching = self._relevance(caller, views, query, narrowing)
             chosen = {key: scores[key] for key in matching} or dict(_best(scores, NEAREST))
@@ -91,7 +91,7 @@ class FilteredSearch:
     ) -> list[SimilarMemory]:
         """Return the memories with a relevance to a text or vector of at least a threshold, best first.
 
-        Without a threshold that is CUT, and the NEAREST where none has that. The call notes doubt, and an empty answer.
+        Without a threshold it is CUT, and the NEAREST are returned if none reaches it. Doubt or an empty answer is noted in the call.
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
@@ -102,7 +102,7 @@ class FilteredSearch:
         least = CUT if threshold is None else threshold
         near: Scores = {}
         for view in views:
-            found = self._near(view, Asked("", TextQuery(), embedding), least)
+            found = self._nearest(view, Asked("", TextQuery(), embedding), least)
             near |= {key: relevance(found.likeness(key)) for key in found.vector or ()}
         near = self._fitting(views, near, narrowing)
         similarity = {key: chance for key, chance in near.items() if chance >= least}
@@ -127,17 +127,16 @@ class FilteredSearch:
     def governed(
         self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int
     ) -> list[Found]:
-        """Return the few memories that hold now and answer best, the repository's own first.
+        """Return the valid memories that answer best, a repository's own first.
 
-        In order: a repository's memories that hold every word of the query; others of a
-        repository; then what a person verified of what concerns a whole organization or everyone;
-        then the rest of that; then what does not match, the nearest first. Inside each by relevance to two places, the
-        verified first of equals.
+        The tiers in order: memories of a repository that have every word of the query; other memories of a repository;
+        verified memories of a whole organization or of everyone; the other ones of these; memories that do not match.
+        Inside a tier they are ordered by relevance to two decimals, then verified ones come first.
         """
         views = [
             each
             for view in self._store.seen_by(caller)
-            for each in _divided(view.where(valid_at=self._clock()), caller, types)
+            for each in _by_place(view.where(valid_at=self._clock()), caller, types)
         ]
         scores, matching = self._relevance(caller, views, query, room=CANDIDATES)
         query_terms = set(word_terms(query))
@@ -153,13 +152,13 @@ class FilteredSearch:
 
     def _narrowed(self, caller: Caller, narrowing: MemoryQuery) -> list[View]:
         try:
-            held = policy.narrowed_to(
+            narrowed = policy.narrowed_to(
                 caller, organization=narrowing.organization, repository=narrowing.repository
             )
         except ScopeViolation:
-            # What belongs to others is not there: a search does not tell of it.
+            # For a search, the scopes of others do not exist.
             return []
-        return list(self._store.seen_by(held).matching(narrowing))
+        return list(self._store.seen_by(narrowed).matching(narrowing))
 
     def _relevance(
         self,
@@ -169,18 +168,18 @@ class FilteredSearch:
         narrowing: MemoryQuery = ANY_MEMORY,
         room: int | None = None,
     ) -> tuple[Scores, AbstractSet[Key]]:
-        """Score the memories that words or meaning find: all, or `room` of each in each place; and return the keys of those that match.
+        """Score the memories that words or meaning find, all or `room` of each in each view; also return the keys of those that match.
 
-        The call notes doubt, and an empty answer.
+        Doubt or an empty answer is noted in the call.
         """
         asked = self._signals.ask(query, caller, Memory)
-        total = self._signals.nothing(asked.embedding)
+        total = self._signals.empty(asked.embedding)
         for view in views:
             most = view.count(Memory) if room is None else room
             if asked.embedding is None:
                 total.add(self._signals.propose(Memory, view, asked, most))
             else:
-                total.add(self._near(view, asked, CUT, most))
+                total.add(self._nearest(view, asked, CUT, most))
         judged = self._signals.judged(query, total, {Memory: views})
         every = total.keys()
         scores = {key: round(judged.relevance(key), 2) for key in every}
@@ -204,15 +203,15 @@ class FilteredSearch:
         read = self._read(views, scores)
         return {key: scores[key] for key, memory in read if narrowing.fits_metadata(memory)}
 
-    def _near(self, view: View, asked: Asked, least: float, room: int = 0) -> Signals:
-        """Return the signals of the memories that hold a word or are nearest; compare the best token by token.
+    def _nearest(self, view: View, asked: Asked, least: float, room: int = 0) -> Signals:
+        """Return the signals of the memories that have a word of the question or are nearest; the best are compared token by token.
 
-        Goes on to further records until their cosine means less relevance than `least`.
+        Reads ever farther memories until their cosine means a relevance below `least`.
         """
         unrelated, look, embedding = self._embeddings.unrelated(Memory), FIRST_LOOK, asked.embedding
         assert embedding is not None
         while True:
-            found = self._signals.nothing(embedding)
+            found = self._signals.empty(embedding)
             found.vector = self._embeddings.nearest(Memory, view, embedding, look)
             last = min(found.vector.values(), default=0.0)
             if len(found.vector) < look or relevance(strength_of_cosine(last, unrelated)) < least:
@@ -237,14 +236,14 @@ class FilteredSearch:
             yield Found(memory, scores[key])
 
     def _break_ties(self, views: Sequence[View], equals: list[Key]) -> list[Key]:
-        """Put equally relevant memories in order; their records are read and let go again."""
+        """Order the keys of equally relevant memories by importance and time; their records are read only for that."""
         if len(equals) == 1:
             return equals
         read = [(_weight(memory), key) for key, memory in self._read(views, equals)]
         return [key for _, key in sorted(read)]
 
-    def _listed(self, views: Sequence[View]) -> Iterator[Found]:
-        """Read everything, the most important first."""
+    def _by_importance(self, views: Sequence[View]) -> Iterator[Found]:
+        """Yield all memories, the most important first."""
         parts = [self._all_of(view) for view in views]
         for _, memory in heapq.merge(*parts, key=lambda read: _weight(read[1])):
             yield Found(memory, 0.0)
@@ -257,7 +256,7 @@ class FilteredSearch:
     def _current_first(
         self, views: Sequence[View], narrowing: MemoryQuery, found: Iterable[Found]
     ) -> Iterator[Found]:
-        """Leave out memories that do not fit, and put those that hold no longer last."""
+        """Yield the memories with the metadata asked for, those that are no longer valid last."""
         now = self._clock()
         ended: Scores = {}
         for each in found:
@@ -271,7 +270,7 @@ class FilteredSearch:
             yield Found(memory, ended[key])
 
     def _read(self, views: Sequence[View], keys: Iterable[Key]) -> Iterator[tuple[Key, Memory]]:
-        """Read records in the order of their keys, some at a time; removed ones are left out."""
+        """Yield memories in the order of their keys, CHUNK read at a time, without removed ones."""
         waiting = iter(keys)
         while chunk := list(islice(waiting, CHUNK)):
             known = self._signals.read(Memory, views, chunk)
@@ -291,14 +290,14 @@ class FilteredSearch:
 
 
 def _attributed(caller: Caller, found: Iterator[Found]) -> Iterator[Found]:
-    """Note the author of each memory, as it is read."""
+    """Yield memories and note the author of each in the call."""
     for each in found:
         attribute(caller, [each.memory])
         yield each
 
 
-def _divided(view: View, caller: Caller, types: AbstractSet[MemoryType] | None) -> Iterator[View]:
-    """Part wide scopes from each repository's own, so that neither crowds the other out."""
+def _by_place(view: View, caller: Caller, types: AbstractSet[MemoryType] | None) -> Iterator[View]:
+    """Yield views of each repository and of the wider scopes, by type if types are given, so that none crowds out another."""
     owners = None if caller.repositories is None else (None, *sorted(caller.repositories))
     places = [view] if owners is None else [view.narrowed(repository=each) for each in owners]
     for place in places:

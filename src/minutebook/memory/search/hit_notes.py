@@ -1,4 +1,4 @@
-"""Notes of features beside the hits of an answer."""
+"""Notes of features on the hits of an answer."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from minutebook.record.records import Key, Record
 
 @dataclass(frozen=True, slots=True)
 class HitNote:
-    """A note beside a hit: a label, a phrase, the same in two words, and whether the hit is told after those that have no such note."""
+    """A note on a hit: a label, a phrase, the same in two words, and whether it puts the hit after those without such a note."""
 
     label: str
     text: str
@@ -20,7 +20,7 @@ class HitNote:
 
 
 HitNoter = Callable[[Caller, Sequence[Record]], Mapping[Key, HitNote]]
-"""Returns the notes on those records about which there is something to say."""
+"""Returns notes on some of the records, by their keys."""
 
 Notes = Mapping[str, HitNote]
 """Notes on a record, by the name of their field."""
@@ -43,8 +43,8 @@ class HitNotes:
         return found
 
 
-def is_told_last(notes: Notes) -> bool:
-    """Tell whether a hit with these notes is told after those without such notes."""
+def is_shown_last(notes: Notes) -> bool:
+    """Tell whether one of these notes puts its hit after those without such a note."""
     return any(each.is_last for each in notes.values())
 
 

@@ -64,19 +64,19 @@ class TextSource(Protocol):
 
 
 CANDIDATES = 150
-"""How many each of the vector and the lexical signal propose."""
+"""How many candidates the vector signal and the lexical signal propose each."""
 
 MOST_SELECTED = 16_384
-"""How many memories may fit the metadata that a question asks for: SQLite names that many in a statement."""
+"""The most memories that may match the metadata asked for: SQLite takes that many ids in a statement."""
 
-LEADS = 0.5
-"""The graph signal from which on what it leads to is perhaps an answer, whatever the words say."""
+LEADS_FROM = 0.5
+"""The least graph signal at which a memory possibly answers, whatever its words."""
 
 SETTLING = 1.0
-"""What a turn gains of its score where it settles something and the question tells of something that happened."""
+"""The share of its score that a turn gains at most if it settles something and the question reports an event."""
 
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
-"""How much each signal says where the caller does not choose."""
+"""The weights of the signals if the caller does not choose them."""
 
 
 _CLASSES: Mapping[Source, tuple[type[TextRecord], ...]] = {
@@ -91,7 +91,7 @@ _ENDED = (Status.DEPRECATED, Status.SUPERSEDED)
 class Selection:
     """The selection of memories to rank: a query's narrowing, and when they hold; `at` None: now.
 
-    A query for a status in which memories have ended selects them whenever they held.
+    A query for a status in which memories have ended selects them whenever they were valid.
     """
 
     query: MemoryQuery = field(default_factory=MemoryQuery)
@@ -110,7 +110,7 @@ WHAT_HOLDS = Selection()
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A memory and how well it answers."""
+    """A memory and the score of its answer."""
 
     memory: Memory
     score: float
@@ -130,7 +130,7 @@ class Recalled:
     record: Answering
     hit: FusedHit[Key]
     relevance: float
-    """How likely it is about the question, in [0, 1], by its own signals."""
+    """The probability that the record is about the question, by its own signals."""
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
     followed: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ class Recollection:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The signals of all candidates, the reader of each class of records, and the hits of other sources."""
+    """The signals of all candidates, the views of each class of records, and the candidates of other sources."""
 
     signals: Signals
     views: dict[type[TextRecord], list[View]] = field(default_factory=dict)
@@ -198,10 +198,10 @@ class Recall:
         The call notes doubt, and an empty answer. Raises EmbeddingNotReady.
         """
         embedding = self._embeddings.require_query(query, caller.call.progress)
-        asked, total = Asked(query, TextQuery(), embedding), self._signals.nothing(embedding)
+        asked, total = Asked(query, TextQuery(), embedding), self._signals.empty(embedding)
         views = self._current(caller)
         for view in views:
-            found = self._signals.nothing(embedding)
+            found = self._signals.empty(embedding)
             found.vector = self._embeddings.nearest(Memory, view, embedding, max(limit, CANDIDATES))
             self._signals.complete(Memory, view, asked, found)
             total.add(found)
@@ -249,8 +249,8 @@ class Recall:
     ) -> Recollection:
         """Rank the records of some sources by vector, lexical and graph signals together; read the best.
 
-        `ranked` is how many are ranked, if more than `limit`: of these each session says one thing before another says its
-        second.
+        `ranked` is how many are ranked, if more than `limit`: these are interleaved by session, so that the first record of
+        each session comes before the second of any.
 
         Of memories those selected, of decisions those that hold at the selection's instant, of turns and summaries
         those from before it. Weights are relative; a signal that has nothing to say costs the others nothing. Without
@@ -260,7 +260,7 @@ class Recall:
         classes = [of for source in sources for of in _CLASSES.get(source, ())]
         classes += [each.of for each in others]
         asked = self._signals.ask(query, caller, *classes)
-        found = _Gathered(self._signals.nothing(asked.embedding))
+        found = _Gathered(self._signals.empty(asked.embedding))
         asked = replace(asked, rivals=found.signals)
         if Source.MEMORY in sources:
             self._add_memories(caller, asked, weights, selection, found)
@@ -274,15 +274,15 @@ class Recall:
         if Source.SESSION in sources:
             for of in (Turn, Summary):
                 found.views[of] = list(seen)
-                found.add(of, self._said(of, found.views[of], asked, selection.at))
+                found.add(of, self._session_signals(of, found.views[of], asked, selection.at))
         judged = self._judged(asked, found)
         fused = Fused(found.signals.found(), weights, found.signals.strengths())
         keys = fused.best(max(limit, ranked))
         read = self._read_some(found, keys, (Turn, Summary))
         relevance = {key: judged.relevance(key) for key in keys}
         if ranked:
-            scores = _weighed({key: fused.scores[key] for key in keys}, read, query)
-            keys = _in_turn(_by_session(scores, read), relevance)
+            scores = _settled({key: fused.scores[key] for key in keys}, read, query)
+            keys = _interleaved(_by_session(scores, read), relevance)
         hits = self._read(found, fused.hits(keys[:limit]), read, relevance)
         return Recollection(hits, found.nodes, asked, judged.chance, found.views, tuple(keys))
 
@@ -306,24 +306,24 @@ class Recall:
             found.nodes += walked
 
     def _judged(self, asked: Asked, found: _Gathered) -> Judgement[Key]:
-        """Judge whether the question is answered; where the graph leads to an answer, it possibly is."""
+        """Judge whether the question is answered; if the graph leads to an answer, it possibly is."""
         judged = self._signals.judged(asked.query, found.signals, found.views)
-        leads = max((found.signals.graph or {}).values(), default=0.0) >= LEADS
+        leads = max((found.signals.graph or {}).values(), default=0.0) >= LEADS_FROM
         return judged.at_least_possible() if leads else judged
 
-    def _said(
+    def _session_signals(
         self,
         of: type[Turn] | type[Summary],
         views: Sequence[View],
         asked: Asked,
         at: datetime | None,
     ) -> Signals:
-        """Return the signals of turns or of summaries, up to an instant; their neighbours count."""
-        held = [view for view in views if view.count(of)]
-        if not held:
-            return self._signals.nothing(asked.embedding)
-        found = self._signals.gather(of, held, asked, CANDIDATES)
-        self._signals.lift(of, held, asked.query, found, found.best(COMPARED), at)
+        """Return the signals of turns or of summaries up to an instant, lifted by their neighbours."""
+        present = [view for view in views if view.count(of)]
+        if not present:
+            return self._signals.empty(asked.embedding)
+        found = self._signals.gather(of, present, asked, CANDIDATES)
+        self._signals.lift(of, present, asked.query, found, found.best(COMPARED), at)
         return found
 
     def _read_some(
@@ -332,19 +332,19 @@ class Recall:
         """Read the records of some classes among those found."""
         read: dict[Key, Answering] = {}
         for of in classes:
-            if its := [key for key in keys if found.classes.get(key) is of]:
-                read |= self._signals.read(of, found.views[of], its)  # type: ignore[arg-type]
+            if own := [key for key in keys if found.classes.get(key) is of]:
+                read |= self._signals.read(of, found.views[of], own)  # type: ignore[arg-type]
         return read
 
     def _read(
         self,
         found: _Gathered,
         hits: Sequence[FusedHit[Key]],
-        said: Mapping[Key, Answering],
+        known: Mapping[Key, Answering],
         relevance: Mapping[Key, float],
     ) -> list[Recalled]:
-        """Read the rest of the records of hits; return all without those that were removed meanwhile."""
-        read: dict[Key, Answering] = {**found.relations, **said}
+        """Read the records of hits that are not read yet; return all but those removed meanwhile."""
+        read: dict[Key, Answering] = {**found.relations, **known}
         followed: dict[Key, tuple[str, ...]] = {}
         for each in found.others:
             read |= each.records
@@ -409,23 +409,23 @@ class Recall:
 
 
 def _of_its_time(found: Candidates, selection: Selection) -> Candidates:
-    """Return those candidates that were kept in the time that is asked for."""
+    """Return the candidates that were kept in the time asked for."""
     if not selection.query.is_timed:
         return found
-    held = {key: each for key, each in found.records.items() if selection.is_timely(each)}
-    return replace(found, records=held, signals=found.signals.among(held))
+    present = {key: each for key, each in found.records.items() if selection.is_timely(each)}
+    return replace(found, records=present, signals=found.signals.among(present))
 
 
 def _entities_named(view: View, query: str) -> list[str]:
-    """Return the ids of the entities that a question names, whatever narrows the memories that are sought."""
+    """Return the ids of the entities that a question names; the narrowing of memories does not apply to them."""
     around = view.where(equal={}, client=None, since=None, until=None, valid_at=None)
     return around.entities_named(words(query))
 
 
 def _fitting(view: View, query: MemoryQuery) -> View:
-    """Return the filter for those memories alone that match by metadata; no engine selects by that.
+    """Return a view of only the memories that match by metadata, which no engine can select by.
 
-    Raises InvalidInput if they are more than a statement can name.
+    Raises InvalidInput if they are more than MOST_SELECTED.
     """
     each = view.each(Memory)
     ids = frozenset(memory.id for memory in each if query.fits_metadata(memory))
@@ -437,7 +437,7 @@ def _fitting(view: View, query: MemoryQuery) -> View:
 
 
 def _credit_successors(view: View, past: Signals, found: Signals) -> None:
-    """Add the score that a superseded memory would have had to that of its successor."""
+    """Raise the score of a successor to that of the superseded memory, if that is higher."""
     for earlier, scores in (
         (past.vector, found.vector),
         (past.lexical, found.lexical),
@@ -453,25 +453,25 @@ def _credit_successors(view: View, past: Signals, found: Signals) -> None:
                 scores[key] = max(score, scores.get(key, score))
 
 
-def _weighed(
-    scores: Mapping[Key, float], said: Mapping[Key, Answering], query: str
+def _settled(
+    scores: Mapping[Key, float], read: Mapping[Key, Answering], query: str
 ) -> Mapping[Key, float]:
-    """Weigh scores: where the query tells of something, a turn that settles how it is done gains."""
+    """Return the scores, raised for turns that settle how something is done if the query reports an event."""
     if not reports(query):
         return scores
     return {
         key: score * (1 + SETTLING * settling(record.prompt, record.response))
-        if isinstance(record := said.get(key), Turn)
+        if isinstance(record := read.get(key), Turn)
         else score
         for key, score in scores.items()
     }
 
 
-def _by_session(scores: Mapping[Key, float], said: Mapping[Key, Answering]) -> list[list[Key]]:
-    """Group records by session, best first, in a session and among them; every other record stands by itself."""
+def _by_session(scores: Mapping[Key, float], read: Mapping[Key, Answering]) -> list[list[Key]]:
+    """Group records by session, best first in each group and among the groups; a record without a session is a group of its own."""
     groups: dict[tuple[object, ...], list[Key]] = {}
     for key in sorted(scores, key=scores.__getitem__, reverse=True):
-        record = said.get(key)
+        record = read.get(key)
         session: tuple[object, ...] = key
         if isinstance(record, Turn | Summary):
             session = (record.organization, record.session, record.repository, record.user)
@@ -479,8 +479,8 @@ def _by_session(scores: Mapping[Key, float], said: Mapping[Key, Answering]) -> l
     return list(groups.values())
 
 
-def _in_turn(sessions: Sequence[Sequence[Key]], relevance: dict[Key, float]) -> list[Key]:
-    """Order records so that each session says one thing, with the relevance of its best, before another says its second."""
+def _interleaved(sessions: Sequence[Sequence[Key]], relevance: dict[Key, float]) -> list[Key]:
+    """Interleave the records of sessions: the first of each, with the highest relevance of its session, before the second of any."""
     for keys in sessions:
         relevance[keys[0]] = max(relevance[key] for key in keys)
     return [key for each in zip_longest(*sessions) for key in each if key is not None]

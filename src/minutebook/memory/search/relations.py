@@ -1,4 +1,4 @@
-"""The relations of the entities that a question names, each as a text that can be a hit."""
+"""Search the relations of the entities that a question names; each is a text that can be a hit."""
 
 from collections import OrderedDict
 from collections.abc import Collection
@@ -17,17 +17,17 @@ from minutebook.text.coverage import coverage
 from minutebook.text.words import TextQuery, word_terms
 
 EDGES = 200
-"""The most relations around the named entities that are looked at, the heaviest first."""
+"""The most relations of the named entities that are read, the heaviest first."""
 
 COMPARED = 8
-"""How many of them are compared with the question: those that share most words with it, then the heaviest."""
+"""How many relations are compared with the question: those that share most words with it, then the heaviest."""
 
 REMEMBERED = 4096
-"""Texts of relations whose vectors are remembered: they are made when they are first asked for."""
+"""The most texts of relations whose embeddings are remembered, once they were needed."""
 
 
 _UNKNOWN = "unknown"
-"""Who joined what an importer brought: an entry in the trail is of all that it brought."""
+"""The author of a relation without an audit entry of its own, such as an imported one."""
 
 
 class RelationSearch:
@@ -78,8 +78,8 @@ class RelationSearch:
         terms = frozenset(parsed.terms)
 
         def order(tie: Tie) -> tuple[float, ...]:
-            said = sentence_of(tie, entities)
-            return -len(terms.intersection(word_terms(said))), -tie.weight
+            sentence = sentence_of(tie, entities)
+            return -len(terms.intersection(word_terms(sentence))), -tie.weight
 
         best = nsmallest(COMPARED, seen, key=order)
         chosen = frozenset(tie.id for tie in best)
@@ -99,13 +99,13 @@ class RelationSearch:
         ]
 
     def _author_of(self, relation: Relation) -> str:
-        """Return the author of a relation, by the trail, or the importer of one that a file claims."""
+        """Return the author of a relation by the audit trail; if that has none, the importer named in its origin."""
         first = self._store.first_act(relation, RELATE)
         brought = "" if relation.origin is None else relation.origin.brought
         return brought or _UNKNOWN if first is None else first.actor
 
     def _embed(self, text: str) -> TextEmbedding | None:
-        """Embed a relation's sentence, unless it is remembered; None where the model fails."""
+        """Return the embedding of a relation's sentence, remembered or new; None if the model fails."""
         embedded = self._embedded.pop(text, None) or self._embeddings.try_embed_passage(text)
         if embedded is not None:
             self._embedded[text] = embedded
@@ -114,13 +114,13 @@ class RelationSearch:
         return embedded
 
     def _cover(self, parsed: TextQuery, read: dict[Key, RelationText], found: Signals) -> None:
-        """Add which part of the question each relation holds, where there is no model."""
-        said = {key: frozenset(word_terms(each.text)) for key, each in read.items()}
+        """Add the part of the question's words that each relation has, which counts if there is no model."""
+        terms_of = {key: frozenset(word_terms(each.text)) for key, each in read.items()}
         holding = [
-            [key for key, terms in said.items() if not terms.isdisjoint(forms)]
+            [key for key, terms in terms_of.items() if not terms.isdisjoint(forms)]
             for forms in parsed.words
         ]
-        for key, part in coverage(said, holding).items():
+        for key, part in coverage(terms_of, holding).items():
             if part > 0:
                 found.covered[key], found.lexical[key] = part, float(part)
 

@@ -1,4 +1,4 @@
-"""Find turns and summaries: chosen by meaning and by words, given with their true distances."""
+"""Find turns and summaries by meaning and by words; each hit has its cosine distance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from minutebook.record.caller import Caller
 from minutebook.record.records import Category, Summary, Turn
 
 CANDIDATES = 150
-"""How many each signal proposes, in each organization."""
+"""How many candidates each signal proposes, in each organization."""
 
 R = TypeVar("R", bound=Turn | Summary)
 
@@ -41,8 +41,8 @@ class JournalSearch:
     ) -> list[JournalHit[Turn]]:
         """Return the best turns, best first; only those of one session if it is named.
 
-        0.73 meaning and 0.27 BM25 choose, and what stands beside a turn counts for it; without a
-        model words alone choose. What has no vector yet comes last. The call notes doubt, and an empty answer.
+        They are chosen by meaning (0.73) and BM25 (0.27), lifted by their neighbours; without a model by words alone.
+        Turns without a vector come last. Doubt or an empty answer is noted in the call.
         """
         named = {} if session is None else {"session": session}
         return self._search(Turn, caller, query, limit, named)

@@ -1,4 +1,4 @@
-"""Gather the scores of each signal for the records of a kind."""
+"""Gather the scores of each signal for the records of a class."""
 
 import logging
 from collections import defaultdict
@@ -50,29 +50,29 @@ Scores = dict[Key, float]
 """A signal's score of each record that it found."""
 
 COMPARED, LEAST_COMPARED = 100, 20
-"""How many candidates are compared token by token, or word by word, read, and lifted by their context: of all sources of
-a question together, but of each selection at least the first few."""
+"""The most candidates of all sources of a question together that are compared (token by token, or word by word), read, and
+lifted by their context; and the fewest of each selection."""
 
 MOST_STATES = 16_000_000
-"""Bytes of token states that are compared with a question, about: 330,000 tokens, 0.15 s of processor time."""
+"""About the most bytes of token states that are compared with a question: 330,000 tokens, 0.15 s of processor time."""
 
 _READ_AT_ONCE = 40
-"""How many texts' token states are read before it is known how much is left to compare."""
+"""The number of texts whose token states are read at once, before MOST_STATES is checked again."""
 
 FEW, FEW_WORDS = 5, 4
-"""Up to so many records that hold every word of a question of so few come first, whatever their meaning says."""
+"""The most records with every word of a question that come first, whatever their meaning, and the most words of such a question."""
 
-BESIDE, REACH = 0.4, 2
-"""Which part of these stand beside the best of the others in their sessions, and at most how many places away."""
+SHARE_NEAR, REACH = 0.4, 2
+"""The share of the compared records that are neighbours of the best ones in their sessions, and their greatest distance."""
 
 
 class Standing(NamedTuple):
-    """Where a record stands: its session, if known, its instant there, the label of its text, if any, and whether it was said in a talk."""
+    """The context of a record: its session, if known, its instant there, the speaker that labels its text, if any, and whether it is dialogue."""
 
     session: str | None
     at: datetime
     label: str | None
-    is_said: bool
+    is_dialogue: bool
 
 
 _STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
@@ -100,8 +100,8 @@ class Signals:
     late: Scores = field(default_factory=dict)
     covered: Scores = field(default_factory=dict)
     context: dict[Signal, Scores] = field(default_factory=dict)
-    said: set[Key] = field(default_factory=set)
-    """What was said in a talk, of what context lifted."""
+    dialogue: set[Key] = field(default_factory=set)
+    """The records lifted by context that are dialogue."""
     with_every_word: set[Key] = field(default_factory=set)
     """The records that hold every word and phrase of the question."""
     unrelated: float = 0.0
@@ -119,7 +119,7 @@ class Signals:
         self.lexical |= others.lexical
         self.late |= others.late
         self.covered |= others.covered
-        self.said |= others.said
+        self.dialogue |= others.dialogue
         self.with_every_word |= others.with_every_word
         for signal, scores in others.context.items():
             self.context[signal] = self.context.get(signal, {}) | scores
@@ -232,9 +232,9 @@ class Signals:
     def promising(
         self, keys: Collection[Key], limit: int, rivals: "Signals | None" = None
     ) -> list[Key]:
-        """Return the records, at most `limit`, that cosine and BM25 predict to match best, those first if there are more.
+        """Return the records, at most `limit`, that match best as predicted by cosine and BM25; if all fit, in any order.
 
-        Of those beyond the first LEAST_COMPARED each is better, by this, than the last of as many with the rivals compared before.
+        After the first LEAST_COMPARED each must be predicted among the best `limit` of the records together with the rivals.
         """
         others = {} if rivals is None else rivals.late
         if len(keys) + len(others) <= limit:
@@ -249,18 +249,18 @@ class Signals:
         return expectations(keys, self.vector or {}, self.lexical, self.unrelated)
 
     def lift(self, of: type[TextRecord], standings: Mapping[Key, Standing], query: str) -> None:
-        """Let sessions and speakers of the records found count, once nothing more is to be added."""
+        """Lift the strengths of records by their sessions and speakers; call it after the last record was added."""
         sessions: dict[tuple[str, str], list[tuple[datetime, Key]]] = defaultdict(list)
         for key, standing in standings.items():
             if standing.session:
                 sessions[key[0], standing.session].append((standing.at, key))
         orders = [[key for _, key in sorted(each)] for each in sessions.values()]
-        self.said = said = {key for key, standing in standings.items() if standing.is_said}
+        self.dialogue = {key for key, each in standings.items() if each.is_dialogue}
         named = NamedSpeakers(words(query))
         for signal, scores in self._measured().items():
             if signal is Signal.GRAPH:
                 continue
-            now = averaged(scores, orders) if of is Turn else lifted(scores, orders, said)
+            now = averaged(scores, orders) if of is Turn else lifted(scores, orders, self.dialogue)
             self.context[signal] = now
             if signal is Signal.VECTOR:
                 for key in now.keys() & standings.keys():
@@ -270,9 +270,9 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as it is looked for: its text, its terms, and its vector if a model is ready.
+    """A question in the forms that the search uses: its text, its terms, and its vector if a model is ready.
 
-    `rivals` are the signals of what was compared with it before, from other sources.
+    `rivals` are the signals of the records of other sources that were compared with it before.
     """
 
     query: str
@@ -307,14 +307,14 @@ class Retriever:
         self, of: type[TextRecord], views: Iterable[View], asked: Asked, limit: int
     ) -> Signals:
         """Return the best of each selection by each signal, each with its cosine if it has a vector."""
-        total = self.nothing(asked.embedding, of)
+        total = self.empty(asked.embedding, of)
         for view in views:
             found = self.propose(of, view, asked, limit)
             self.complete(of, view, asked, found)
             total.add(found)
         return total
 
-    def nothing(self, embedding: QueryEmbedding | None, of: type[TextRecord] = Memory) -> Signals:
+    def empty(self, embedding: QueryEmbedding | None, of: type[TextRecord] = Memory) -> Signals:
         """Return empty signals for records of a class."""
         unrelated = self._embeddings.unrelated(of)
         return Signals(None if embedding is None else {}, {}, unrelated=unrelated)
@@ -324,7 +324,7 @@ class Retriever:
 
         Without a model the best by words are compared with the question word by word.
         """
-        found = self.nothing(asked.embedding, of)
+        found = self.empty(asked.embedding, of)
         found.lexical = self.matches(of, view, asked.parsed, limit)
         if asked.embedding is not None:
             also = [id for _, id in found.lexical]
@@ -425,7 +425,7 @@ class Retriever:
         found: Signals,
         rivals: Signals | None = None,
     ) -> None:
-        """Compare the best records found, and those beside them, token by token; the others are let go."""
+        """Compare the best records found, and neighbours of them, token by token; drop the others."""
         space, organization = self._embeddings.space_of(of), view.organization
         if embedding.question is None or not space.states:
             return
@@ -434,10 +434,10 @@ class Retriever:
             return
         new = found.promising(unknown, COMPARED, rivals)
         if len(new) < len(unknown) and not found.late:
-            beside = self._near_in_session(
-                of, view, embedding, found, new, round(BESIDE * len(new))
+            neighbours = self._near_in_session(
+                of, view, embedding, found, new, round(SHARE_NEAR * len(new))
             )
-            new = [*beside, *(key for key in new if key not in beside)][: len(new)]
+            new = [*neighbours, *(key for key in new if key not in neighbours)][: len(new)]
         found.keep({*found.late, *new, *(found.graph or ())})
         new.sort(key=lambda key: -(found.vector or {}).get(key, 0.0))
         packed = self._states_of(of, organization, [id for _, id in new])
@@ -481,13 +481,13 @@ class Retriever:
         sessions = {
             key: _session(*named) for key, named in self.fields(of, [view], keys, names).items()
         }
-        beside = (
+        neighbours = (
             other
             for key, others in around.items()
             for other in others
             if other not in around and (its := sessions.get(other)) and its == sessions.get(key)
         )
-        near_best = dict.fromkeys(islice(dict.fromkeys(beside), most))
+        near_best = dict.fromkeys(islice(dict.fromkeys(neighbours), most))
         assert found.vector is not None
         self._add_cosines(of, view, embedding, found.vector, near_best)
         return {key: None for key in near_best if key in found.vector}

@@ -1,4 +1,4 @@
-"""The graph signal: which memories entities, relations and links lead to, and which of them answer."""
+"""The graph signal: it scores the memories to which entities, relations and links lead, by how well they answer."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from heapq import nsmallest
@@ -16,22 +16,22 @@ SEEDS = 5
 """How many of the best candidates the walk starts from."""
 
 HOPS = 3
-"""From a memory to an entity, to a related entity, to a memory that names that one."""
+"""The steps of the walk: from a memory to an entity, to a related entity, to a memory that names that one."""
 
 EDGES_A_HOP = 500
-"""The widest that one hop may spread; the heaviest edges come first."""
+"""The most edges of one step, the heaviest first."""
 
 NEARNESS_EXPONENT = 0.25
-"""How much less a memory counts that is farther away: little, since what it says decides."""
+"""The exponent of a memory's nearness in its score: small, since its text decides."""
 
 CERTAINTY_EXPONENT = 0.1
-"""How much less the graph counts where the best of what it leads to answers the question less well."""
+"""The exponent of the best memory's relevance in the scores of all."""
 
-BESIDE_EXPONENT = 2.0
-"""How much less a memory counts that answers the question less well than the best of those that the walk leads to."""
+RELATIVE_EXPONENT = 2.0
+"""The exponent, in a memory's score, of its strength relative to that of the best memory."""
 
 LEAST_RANK = 1e-5
-"""What the walk's end before it settles leaves to a memory that nothing leads to."""
+"""The rank up to which a memory counts as not reached: the walk ends before it settles."""
 
 
 class GraphWalk:
@@ -45,7 +45,7 @@ class GraphWalk:
         """Add the graph signal, in [0, 1], of one organization; return the size of the graph walked.
 
         `named` are the ids of the entities that the question names.
-        Where a memory leads back only to itself it gets nothing. Measured in
+        A memory that leads back only to itself gets no score. Measured in
         docs/decisions/0004-text-analysis-and-fusion.md.
         """
         scores = found.fused()
@@ -53,16 +53,16 @@ class GraphWalk:
         seeds = {key[1]: scores[key] for key in best}
         # What narrows the memories that are sought narrows neither entities nor the way.
         around = view.where(equal={}, client=None, since=None, until=None)
-        # What the question names says twice as much about where to look as what was found.
+        # The entities that the question names weigh twice as much as the memories found.
         share = 2 * sum(seeds.values()) or 1.0
         starts = seeds | dict.fromkeys(named, share / max(1, len(named)))
-        ties, passed = _subgraph(around, set(starts))
+        ties, walked = _subgraph(around, set(starts))
         if not ties:
             return 0
         graph = Graph([(tie.source, tie.target, tie.weight) for tie in ties])
         arrived = graph.arrivals(starts)
-        near = {id for id, rank in arrived.items() if rank > LEAST_RANK}
-        visible = _visible(view, around, near, passed | seeds.keys())
+        joined = {id for id, rank in arrived.items() if rank > LEAST_RANK}
+        visible = _visible(view, around, joined, walked | seeds.keys())
         ranks = {id: rank for id, rank in arrived.items() if id in visible}
         if named:
             by_meaning = found.vector is not None
@@ -70,7 +70,7 @@ class GraphWalk:
         else:
             # A walk from memories alone is as good as the best of those that it starts from.
             certainty = graph.best_joined(seeds)
-            led = {id: certainty[id] ** 2 * near for id, near in _nearness(ranks).items()}
+            led = {id: certainty[id] ** 2 * nearness for id, nearness in _nearness(ranks).items()}
         found.graph = {(view.organization, id): score for id, score in led.items() if score > 0}
         return len({end for tie in ties for end in (tie.source, tie.target)})
 
@@ -86,26 +86,26 @@ class GraphWalk:
         """Multiply how near each memory is with how well it answers the rest of the question."""
         rest = _without_names(view, query, named)
         matches = self._matches(view, rest, ranks) if by_meaning else dict.fromkeys(ranks, 1.0)
-        return {id: near * matches.get(id, 0.0) for id, near in _nearness(ranks).items()}
+        return {id: nearness * matches.get(id, 0.0) for id, nearness in _nearness(ranks).items()}
 
     def _matches(self, view: View, query: str, ids: Collection[str]) -> dict[str, float]:
-        """Score how well memories answer, in [0, 1], beside the best of them.
+        """Score the answers of memories in [0, 1], relative to the best of them.
 
         The best has its relevance, raised to CERTAINTY_EXPONENT; another the part of it that its strength has of
-        the best's, raised to BESIDE_EXPONENT. All are 1 if no word is left to compare.
+        the best's, raised to RELATIVE_EXPONENT. All are 1 if no word is left to compare.
         """
         embedding = self._embeddings.embed_query(query) if words(query) else None
         if embedding is None or not ids:
             return dict.fromkeys(ids, 1.0)
         here = view.where(ids=frozenset(ids))
-        found = self._signals.nothing(embedding)
+        found = self._signals.empty(embedding)
         found.vector = self._embeddings.nearest(Memory, here, embedding, len(ids))
         self._signals.compare(Memory, here, embedding, found)
         strengths = {key[1]: found.likeness(key) for key in found.vector or ()}
         best = max(strengths.values(), default=0.0)
         certainty = relevance(best) ** CERTAINTY_EXPONENT
         return {
-            id: certainty * (each / best) ** BESIDE_EXPONENT
+            id: certainty * (each / best) ** RELATIVE_EXPONENT
             for id, each in strengths.items()
             if best
         }
@@ -118,24 +118,24 @@ def _without_names(view: View, query: str, named: Collection[str]) -> str:
     return without_names(query, names)
 
 
-def _visible(view: View, around: View, ids: Set[str], passed: Set[str]) -> Set[str]:
+def _visible(view: View, around: View, ids: Set[str], walked: Set[str]) -> Set[str]:
     """Return which ids are those of memories that a selection holds.
 
-    Of what the walk passed that is known, unless the selection is narrower than the way.
+    Of memories that were walked that is known, unless the selection is narrower than the graph walked.
     """
     if view == around and view.ids is None:
-        return ids & passed
+        return ids & walked
     return _seen(Memory, view, ids)
 
 
 def _subgraph(view: View, start: set[str]) -> tuple[list[Tie], set[str]]:
     """Collect the edges around some nodes, none through nodes hidden from the caller.
 
-    What was superseded is walked through, so that what it named leads to its successor. Returns also the
-    memories reached that hold.
+    The walk passes through superseded memories, so that entities which they name lead to their successors.
+    Also return the valid memories reached.
     """
     ties: dict[str, Tie] = {}
-    reached, frontier, passed = set(start), set(start), set[str]()
+    reached, frontier, walked = set(start), set(start), set[str]()
     for _ in range(HOPS):
         if not frontier:
             break
@@ -143,10 +143,10 @@ def _subgraph(view: View, start: set[str]) -> tuple[list[Tie], set[str]]:
         ends = _ends(found)
         memories = ends[Memory] - reached
         holding = _seen(Memory, view, memories)
-        replaced = _replaced(view, memories - holding)
+        superseded = _superseded(view, memories - holding)
         entities = _seen(Entity, view, ends[Entity] - reached)
-        passable = {Memory: holding | replaced, Entity: entities}
-        passed |= holding
+        passable = {Memory: holding | superseded, Entity: entities}
+        walked |= holding
         following: set[str] = set()
         for tie in found:
             of, id, source, target, _, _ = tie
@@ -160,15 +160,15 @@ def _subgraph(view: View, start: set[str]) -> tuple[list[Tie], set[str]]:
                         following.add(end)
                         reached.add(end)
         frontier = following
-    return [ties[id] for id in sorted(ties)], passed
+    return [ties[id] for id in sorted(ties)], walked
 
 
 def _seen(of: type[Record], view: View, ids: Set[str]) -> set[str]:
     return set(view.where(ids=frozenset(ids)).read_ids(of, ["id"])) if ids else set()
 
 
-def _replaced(view: View, ids: Set[str]) -> set[str]:
-    """Return those memories that the caller may see and that have a successor."""
+def _superseded(view: View, ids: Set[str]) -> set[str]:
+    """Return the ids of superseded memories that the caller may see."""
     if not ids:
         return set()
     ever = view.where(ids=frozenset(ids), valid_at=None)

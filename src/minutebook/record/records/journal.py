@@ -48,7 +48,7 @@ class Turn(TextRecord):
     origin: Origin | None = None
 
     @property
-    def said(self) -> str:
+    def shown_text(self) -> str:
         """The text that a reader is shown: prompt and response, or the thought if both are empty."""
         return "\n".join(filter(None, (self.prompt, self.response))) or self.thought
 

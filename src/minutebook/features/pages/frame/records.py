@@ -19,7 +19,7 @@ def name_of(record: Record) -> str:
         case ProjectCommit():
             words = record.message.partition("\n")[0]
         case Turn():
-            words = record.prompt or record.said
+            words = record.prompt or record.shown_text
         case _:
             text = record.text if isinstance(record, TextRecord) else ""
             words = getattr(any_record, "title", None) or getattr(any_record, "name", None) or text
