@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.memory.maintenance.doctor import Check, Doctor, Finding
 from minutebook.record.records import Entry
 from minutebook.store.disk import network_files
 from tests.world import Opener, World, failed
@@ -33,12 +34,27 @@ def test_a_broken_trail_and_a_model_that_failed_are_findings_with_a_remedy(
     assert all(each.remedy for each in found)
 
 
+def test_a_part_that_the_user_may_not_read_is_a_finding_and_the_rest_is_examined(
+    world: World, tmp_path: Path
+) -> None:
+    app, fault = world.app, Finding("This was examined.", "")
+    checks = [Check("The ledger", lambda: [Finding(tmp_path.read_text(), "")])]
+    checks.append(Check("The rest", lambda: [fault]))
+    doctor = Doctor(
+        world.store, app.trail, app.embedding, app.mentions, checks, home=app.settings.home
+    )
+    unread, examined = doctor.examine()
+    assert unread.finding == f"The ledger cannot be read: {tmp_path}: Is a directory"
+    assert unread.remedy
+    assert examined == fault
+
+
 def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None:
     for text in ("Ana likes tea", "the boiler hums", "Ana sleeps"):
         world.remember(text)
     world.entity("Ana")
     before = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
-    world.app.doctor.repair(world.caller)
+    world.app.doctor.rebuild(world.caller)
     again = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
     assert again == before
     assert findings(world) == []
