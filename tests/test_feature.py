@@ -112,7 +112,7 @@ def test_requests_of_the_daemon_name_what_does_them() -> None:
     acts = [f.load(name) for f in features() for name in f.daemon_requests.values()]
     assert acts
     for act in acts:
-        assert list(inspect.signature(act).parameters) == ["asking", "request"]
+        assert list(inspect.signature(act).parameters) == ["daemon_client", "request"]
 
 
 def test_parts_of_pages_and_acts_behind_them_are_there() -> None:

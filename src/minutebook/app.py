@@ -335,7 +335,7 @@ class App:
         checks = list(chain(*self._made("checks")))
         return Doctor(
             *(self._store, self.trail, self.embedding, self.mentions, checks),
-            repair=partial(self.tell, Event.REPAIR),
+            repair_features=partial(self.tell, Event.REPAIR),
             home=self.settings.home,
             failing=self.job_runs.failing,
         )

@@ -559,7 +559,7 @@ ACTS: Acts = {
     "mask": (0.3, mask),
     "token": (1, token),
     "rebuild": (0.5, lambda w: w.world.app.get(Rebuilds).rebuild(w.caller)),
-    "mend": (0.5, lambda w: w.world.app.doctor.mend(PERSON)),
+    "mend": (0.5, lambda w: w.world.app.doctor.repair(PERSON)),
     "reset": (0.1, reset),
     "sync": (20, sync),
 }

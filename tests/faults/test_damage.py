@@ -122,7 +122,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
         app.sessions.add(OWNER, "a session", "Mend it", "", "Done.")
         app.get(DecisionActs).record(OWNER, DecisionDraft("Use one file", "store", "It is enough."))
         app.get(ApprovalSecret).set(OWNER, "open sesame")
-        app.doctor.mend(OWNER)
+        app.doctor.repair(OWNER)
         app.get(store_backups).make(OWNER, folder / "all.tar")
         hook_log.append(str(first), client="codex", event="Stop", outcome="captured")
         (first / "config.toml").write_text("recall_tokens = 7\n")

@@ -214,7 +214,7 @@ WRITES: dict[str, UseCase] = {
         PERSON, FolderRemote(g.folder / "remote")
     ),
     "rebuilds.rebuild": lambda a, g: a.get(Rebuilds).rebuild(OWNER),
-    "doctor.mend": lambda a, g: a.doctor.mend(OWNER),
+    "doctor.repair": lambda a, g: a.doctor.repair(OWNER),
     "rounds.run": lambda a, g: a.get(Rounds).run(OWNER),
     "inbox.apply": lambda a, g: a.get(Inbox).apply(OWNER, _first_name(a)),
     "inbox.refuse": lambda a, g: a.get(Inbox).refuse(OWNER, _first_name(a)),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from minutebook.memory.embeddings import BATCH_CHARACTERS
-from minutebook.memory.knowledge.writing import AT_ONCE
+from minutebook.memory.knowledge.writing import EMBEDDED_AT_ONCE
 from minutebook.record.caller import Call, Caller
 from minutebook.record.records import Memory, MemoryType, Role
 from minutebook.record.writing.drafts import Draft
@@ -38,7 +38,7 @@ def of_length(size: int, word: str) -> str:
 
 def test_a_long_text_is_found_by_words_at_once_and_by_meaning_soon(world: World) -> None:
     caller = asking()
-    text = f"{of_length(AT_ONCE, 'boiler')} gasket"
+    text = f"{of_length(EMBEDDED_AT_ONCE, 'boiler')} gasket"
     id = world.app.memories.store(caller, Draft(content=text, type=MemoryType.FACT)).id
     note = caller.call.notes["meaning"]
     assert note.facts == {"state": "ready", "pending": 1}
@@ -57,7 +57,7 @@ def test_a_text_as_long_as_a_call_embeds_has_its_vectors_when_the_call_returns(
     world: World,
 ) -> None:
     caller = asking()
-    draft = Draft(content="é" * (AT_ONCE // 2), type=MemoryType.FACT)
+    draft = Draft(content="é" * (EMBEDDED_AT_ONCE // 2), type=MemoryType.FACT)
     assert has_vectors(world, world.app.memories.store(caller, draft).id)
     assert "meaning" not in caller.call.notes
 
@@ -75,7 +75,7 @@ def test_a_text_that_becomes_long_is_found_by_its_new_words(world: World) -> Non
 def test_a_batch_embeds_as_much_as_one_text(world: World) -> None:
     caller = asking()
     drafts = [
-        Draft(content=f"{number} {of_length(AT_ONCE // 3, 'pump')}", type=MemoryType.FACT)
+        Draft(content=f"{number} {of_length(EMBEDDED_AT_ONCE // 3, 'pump')}", type=MemoryType.FACT)
         for number in range(6)
     ]
     written = world.app.memories.write_all([(caller, each) for each in drafts])

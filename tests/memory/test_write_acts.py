@@ -141,7 +141,7 @@ BESIDE = {
     "Backups.make",
     "Confirmations.confirm",
     "Confirmations.take_back",
-    "doctor.mend",
+    "doctor.repair",
     "Erasing.erase",
     "Erasing.resume",
     "Erasing.scrub",
@@ -200,7 +200,7 @@ READS = {
     "Citations": {"notes", "doubtful", "follow", "judge_anew"},
     "Ledgers": {"act", "states", "sync_visible"},
     "memories": {
-        *("count", "history", "id_meant", "narrowed", "page", "read", "read_any", "valid_at"),
+        *("count", "history", "resolved_id", "narrowed", "page", "read", "read_any", "valid_at"),
         "version",
     },
     "overview": {
@@ -218,6 +218,7 @@ READS = {
     "summaries": {"page"},
     "tokens": {"last_uses", "list"},
     "trail": {"each", "ends", "entries", "heads", "prove"},
+    "TrailProving": {"prove"},
     "Undo": {"acts", "last", "obstacle", "read", "subjects"},
 }
 """What only reads."""

@@ -12,7 +12,7 @@ from typing import Any
 import tomlkit
 
 from minutebook.features.install.served import agent_tools, default_options
-from minutebook.serve.contracts.registry import opened
+from minutebook.serve.contracts.registry import open_contracts
 from tools.packages.extensions import Files, arguments
 from tools.packages.facts import Facts
 from tools.packages.requirements import Requirement
@@ -57,7 +57,7 @@ def _manifest(facts: Facts) -> dict[str, Any]:
         },
         "tools": [
             {"name": each.name, "description": each.promise["description"].partition("\n")[0]}
-            for contract in opened(
+            for contract in open_contracts(
                 agent_tools(), tools=served["tools"].split(","), answers=served["answers"]
             )
             for each in contract.tools.values()

@@ -6,6 +6,7 @@ metadata, and one name made of both is the memory's key. So each change is a ver
 
 import asyncio
 import json
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -215,21 +216,12 @@ def _matches_value(value: Any, wanted: Any) -> bool:
             return bool(value == wanted)
 
 
-def _compare(value: Any, operator: str, operand: Any) -> bool:
-    match operator:
-        case "$eq":
-            return bool(value == operand)
-        case "$ne":
-            return bool(value != operand)
-        case "$gt" | "$gte" | "$lt" | "$lte":
-            if value is None:
-                return False
-            number, bound = float(value), float(operand)
-            return {
-                "$gt": number > bound,
-                "$gte": number >= bound,
-                "$lt": number < bound,
-                "$lte": number <= bound,
-            }[operator]
-        case _:
-            raise ValueError(f"Unsupported operator: {operator}")
+_ORDERS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+
+
+def _compare(value: Any, name: str, operand: Any) -> bool:
+    if name in ("$eq", "$ne"):
+        return bool(value == operand) is (name == "$eq")
+    if name not in _ORDERS:
+        raise ValueError(f"Unsupported operator: {name}")
+    return value is not None and bool(_ORDERS[name](float(value), float(operand)))

@@ -66,7 +66,7 @@ def named_by_part(
 
 def find_by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[NamedRecord]:
     """Do as `named_by_part`, for any kinds; of each kind at most one more than MOST_SHOWN is returned."""
-    for find in (app.id_lookup.begin_with, app.id_lookup.end_with):
+    for find in (app.id_lookup.beginning_with, app.id_lookup.ending_with):
         if found := [
             e for kind in kinds for e in find(caller, CLASSES[kind], part, MOST_SHOWN + 1)
         ]:

@@ -267,7 +267,7 @@ def _escaped_usage_errors() -> Iterator[None]:
 
 
 def as_shown(error: MinutebookError) -> MinutebookError:
-    """Return an error without a remedy that the person cannot follow: with a token nobody can choose a role."""
+    """Return an error as it is shown: on a server without the remedy of another role, since the token determines it."""
     if server_named() is None or not isinstance(error, Refused):
         return error
     return replace(error, needs=None)

@@ -36,7 +36,7 @@ def backups_of(directory: DataDirectory) -> list[Path]:
 
 def damage_of(settings: Settings) -> "list[Finding]":
     """Return the losses of a store with a damaged or lost file, and the backups from which it can be restored."""
-    from minutebook.memory.maintenance.doctor import of_damage
+    from minutebook.memory.maintenance.doctor import damage_findings
     from minutebook.store.sqlite import damage
     from minutebook.store.sqlite.encryption import key_of
 
@@ -44,7 +44,7 @@ def damage_of(settings: Settings) -> "list[Finding]":
         return []
     backups = backups_of(data_directory(settings))[:MOST_BACKUPS]
     key = key_of(settings.database, place_of(settings.key))
-    return of_damage(damage.losses(settings.database, key), backups)
+    return damage_findings(damage.losses(settings.database, key), backups)
 
 
 def sync_folder(settings: Settings) -> Path:

@@ -32,7 +32,7 @@ def open_store(settings: Settings, *, or_reads: bool = False) -> Tended:
 def file_store(
     settings: Settings, *, receives: bool = False, or_reads: bool = False
 ) -> SqliteStore:
-    """Open the store in the data directory; with `receives`, to move records into it, also beside old ledgers.
+    """Open the store in the data directory; with `receives`, to move records into it, even if its database was lost.
 
     Raises StoreError, unless it `receives`, if an earlier move into an empty directory did not complete.
     """

@@ -45,15 +45,15 @@ def escaped_in_json(document: str) -> str:
     )
 
 
-def encodable(value: Any) -> Any:
-    """Return a text, or a document of JSON, with U+FFFD for each lone surrogate, which UTF-8 cannot hold."""
+def encodable(value: Any, mark: str = "\ufffd") -> Any:
+    """Return a text, or a document of JSON, with `mark` for each lone surrogate, which UTF-8 cannot hold."""
     match value:
         case str():
-            return value if value.isascii() else _HALF.sub("\ufffd", value)
+            return value if value.isascii() else _HALF.sub(mark, value)
         case Mapping():
-            return {encodable(name): encodable(each) for name, each in value.items()}
+            return {encodable(name, mark): encodable(each, mark) for name, each in value.items()}
         case list() | tuple():
-            return [encodable(each) for each in value]
+            return [encodable(each, mark) for each in value]
         case _:
             return value
 

@@ -62,7 +62,7 @@ class AppLoader:
             return self._app
 
     def find(self) -> App | NotOpen:
-        """Return the app if it is open; else begin to open it, also where that failed before, and return NotOpen."""
+        """Return the app if it is open; else begin to open it, also if that failed before, and return NotOpen."""
         if self._app is not None:
             return self._app
         self.start()

@@ -163,7 +163,7 @@ def test_projects_are_judged_in_the_background(world: World, shop: Path) -> None
     # The next time there is nothing to do, and a repair does all again.
     before = world.contents()
     citations.follow(world.caller)
-    world.app.doctor.mend(world.caller)
+    world.app.doctor.repair(world.caller)
     marks = ProgramMarks(world.store.database)
     assert marks.marks_of("default")["citations"]["sequence"] == before["default"][0]
 

@@ -239,7 +239,7 @@ SEVERAL = {
         "_take_verified",
     ): "a change file is taken in whole; a server's store has none",
     ("features/sync/machines.py", "send"): "as that",
-    ("features/sync/machines.py", "tidy"): "as that",
+    ("features/sync/machines.py", "compact_if_due"): "as that",
 }
 """Where a transaction may be about several organizations: two machines then settle it together."""
 

@@ -388,7 +388,7 @@ def test_no_write_of_the_catalog_touches_what_the_caller_may_not_hear(
             # The id behaves as an unknown one: what is written is a memory of the caller's own.
             written = json.loads(answer.text)
             for made in written if isinstance(written, list) else [written]:
-                own_id = world.app.memories.id_meant(world.caller, id_of(made["id"]) or "")
+                own_id = world.app.memories.resolved_id(world.caller, id_of(made["id"]) or "")
                 assert own_id != memory.id
                 assert world.app.memories.delete(world.caller, own_id)
         assert world.failure("memory-update", id=id, title="taken").code == 404

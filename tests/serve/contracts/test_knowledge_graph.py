@@ -290,7 +290,7 @@ def test_mentions_can_be_made_again_from_what_is_kept(world: World) -> None:
     (mention,) = world.edges(memories[0], Kind.MENTION)
     world.store.delete(Mention, "default", mention.id)
     world.store.put(replace(mention, id=f"{memories[2]}.{ana}", source=memories[2], target=ana))
-    world.app.doctor.mend(world.caller)
+    world.app.doctor.repair(world.caller)
     assert [named_by(world, memory) for memory in memories] == [{ana}, {ana, ben}, set()]
     assert [edge.id for edge in world.edges(ana, Kind.RELATION)] == [relation]
 

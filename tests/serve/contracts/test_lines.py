@@ -12,22 +12,22 @@ from minutebook.record.caller import Note
 from minutebook.serve.contracts.announced import announced, tool_entry
 from minutebook.serve.contracts.answers import Answer
 from minutebook.serve.contracts.lines import as_lines
-from minutebook.serve.contracts.registry import CONTRACTS, opened
+from minutebook.serve.contracts.registry import CONTRACTS, open_contracts
 from tests.world import World
 
 
 def told(world: World, name: str, **arguments: object) -> Answer:
-    (contract,) = opened(["knowledge"], answers="lines")
+    (contract,) = open_contracts(["knowledge"], answers="lines")
     return contract.call(world.app, world.caller, name, arguments)
 
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_no_tool_has_an_output_schema(name: str) -> None:
-    (contract,) = opened([name], answers="lines")
+    (contract,) = open_contracts([name], answers="lines")
     known = announced([name], "contract", answers="lines")
     assert known is not None
     assert not any("outputSchema" in each.promise for each in contract.tools.values())
-    (plain,) = opened([name])
+    (plain,) = open_contracts([name])
     assert plain.listed == contract.listed
 
 
@@ -106,7 +106,7 @@ def test_what_an_agent_is_not_shown_of_a_tool_is_taken_all_the_same(world: World
     id = world.remember("Tea is at five.")
     weights = {"vector_weight": 0, "bm25_weight": 1, "ppr_weight": 0}
     assert id in told(world, "recall", query="tea", **weights).text
-    (contract,) = opened(["knowledge"], answers="lines")
+    (contract,) = open_contracts(["knowledge"], answers="lines")
     assert "bm25_weight" not in contract.tools["recall"].promise["inputSchema"]["properties"]
 
 

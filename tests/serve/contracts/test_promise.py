@@ -12,7 +12,7 @@ import pytest
 
 from minutebook.record.errors import InvalidInput
 from minutebook.serve.contracts.knowledge import knowledge, operations
-from minutebook.serve.contracts.registry import CONTRACTS, opened
+from minutebook.serve.contracts.registry import CONTRACTS, open_contracts
 from tests.serve.contracts.requirements import published, requirement
 
 CONTRACT = knowledge()
@@ -191,16 +191,18 @@ def test_contracts_that_share_a_tools_name_are_refused_with_the_clash_and_two_wa
         "minutebook.serve.contracts.registry.CONTRACTS", {**CONTRACTS, "other": knowledge}
     )
     with pytest.raises(InvalidInput) as refusal:
-        opened(["knowledge", "other"])
+        open_contracts(["knowledge", "other"])
     assert "store_memory" in refusal.value.remedy
     assert "connection of its own" in refusal.value.remedy
     assert "HTTP" in refusal.value.remedy
 
 
 def test_a_contract_named_twice_is_opened_once_and_an_unknown_one_refused() -> None:
-    assert [contract.name for contract in opened(["knowledge", "knowledge"])] == ["knowledge"]
+    assert [contract.name for contract in open_contracts(["knowledge", "knowledge"])] == [
+        "knowledge"
+    ]
     with pytest.raises(InvalidInput, match="nosuch"):
-        opened(["nosuch"])
+        open_contracts(["nosuch"])
 
 
 def test_each_tool_has_a_title_and_says_what_it_answers() -> None:

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from minutebook.serve.contracts.announced import SKILL_FILE, SKILLS_EXTENSION
-from minutebook.serve.contracts.registry import opened
+from minutebook.serve.contracts.registry import open_contracts
 from minutebook.serve.dispatch import Dispatcher
 from minutebook.serve.protocol.server import build_server
 from minutebook.serve.protocol.skills import URI
@@ -45,7 +45,7 @@ def talk(
     tools: tuple[str, ...] = (),
 ) -> None:
     dispatcher = Dispatcher(lambda: world.app, lambda context: world.caller)
-    server = build_server(opened(contracts, tools=tools), dispatcher)
+    server = build_server(open_contracts(contracts, tools=tools), dispatcher)
 
     async def run() -> None:
         async with Client(server, mode=mode) as client:

@@ -20,7 +20,7 @@ from minutebook.record.errors import InvalidInput
 from minutebook.serve import invocation
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.announced import MODERN_VERSION, announced
-from minutebook.serve.contracts.registry import CONTRACTS, opened
+from minutebook.serve.contracts.registry import CONTRACTS, open_contracts
 from minutebook.serve.daemon.client import early_answers
 from minutebook.serve.stdio.early import VERSIONS, EarlyAnswers
 from minutebook.serve.stdio.in_process import connection_server
@@ -61,7 +61,7 @@ class Server:
 @contextmanager
 def server(names: list[str], spelling: str, **options: str) -> Iterator[Server]:
     settings = load({"tool_names": spelling, **options}, {"MINUTEBOOK_EMBEDDER": "none"})
-    contracts = opened(names, read_only=settings.read_only, tools=settings.tools)
+    contracts = open_contracts(names, read_only=settings.read_only, tools=settings.tools)
     built = connection_server(settings, contracts, AppLoader(settings), settings.caller())
     near, far = socket.socketpair()
     with near:
@@ -165,7 +165,7 @@ def test_tools_that_there_are_not_are_announced_by_nobody() -> None:
 def test_what_cannot_be_served_is_announced_by_nobody(names: list[str]) -> None:
     assert announced(names, "contract") is None
     with pytest.raises(InvalidInput):
-        opened(names)
+        open_contracts(names)
 
 
 @pytest.mark.parametrize("spelling", ["short", "", None, 1])

@@ -378,8 +378,8 @@ def list_(
     """List memories, newest first, ended ones included.
 
     In a project's folder those of it and of none, if scope_from_folder is on; see `minutebook where`.
-    --organization, --repository and --user show what whoever is held to them may see. Of those that
-    are --alike `minutebook invalidate ID --superseded-by ID` ends one that another replaces;
+    --organization, --repository and --user show what a caller with this scope may see. Of memories that
+    are --alike, `minutebook invalidate ID --superseded-by ID` ends one that another replaces;
     `minutebook link` says that two belong together, and they are not listed again.
     """
     if alike and where != MemoryQuery(repository=where.repository):

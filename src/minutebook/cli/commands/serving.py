@@ -27,11 +27,11 @@ def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
     """
     settings = load(options)
     log_to_stderr(settings)
-    from minutebook.serve.contracts.registry import opened
+    from minutebook.serve.contracts.registry import open_contracts
     from minutebook.serve.stdio import in_process
 
     names = contracts or (DEFAULT_CONTRACT,)
-    served = opened(
+    served = open_contracts(
         names, read_only=settings.read_only, tools=settings.tools, answers=settings.answers
     )
     in_process.serve(settings, served)
@@ -47,9 +47,9 @@ def serve(options: dict[str, str], contracts: tuple[str, ...]) -> None:
 def export_schema(options: dict[str, str], contract: str, format: str) -> None:
     """Print a CONTRACT's tools, schemas and errors as one document."""
     from minutebook.serve.contracts.answers import serialized
-    from minutebook.serve.contracts.registry import opened
+    from minutebook.serve.contracts.registry import open_contracts
 
-    (chosen,) = opened([contract])
+    (chosen,) = open_contracts([contract])
     text = chosen.exported() if format == "json" else serialized(chosen.schema(), format)
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
     say_exactly(text.encode())

@@ -138,7 +138,7 @@ def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding],
             place = app.database.place
             if repair:
                 try:
-                    app.doctor.mend(caller)
+                    app.doctor.repair(caller)
                 except StoreDamaged as error:
                     finding = f"What is derived could not be rebuilt: {error.what}"
                     findings.append(Finding(finding, "", is_damage=True))

@@ -231,7 +231,7 @@ class Erasing:
             audit.check(owned_by(self._store, record))
             if isinstance(record, Memory):
                 policy.check_may_delete(caller, self._rules(), record)
-                self._supersession.check_may_leave(caller, record)
+                self._supersession.check_may_remove(caller, record)
                 self._supersession.close_gap(record)
             elif not isinstance(record, Relation):
                 author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009

@@ -55,7 +55,7 @@ class HookAnswer:
 
 
 def nothing() -> None:
-    """Do nothing: the function to call after an answer of which nothing is noted."""
+    """Do nothing: the function to call after an answer if there is nothing to note."""
 
 
 def serve(daemon_client: DaemonClient, request: Mapping[str, Any]) -> None:

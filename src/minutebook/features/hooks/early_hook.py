@@ -108,19 +108,19 @@ class _Call:
         self.end("no daemon" if self._is_awaiting else "late")
 
     def end(self, outcome: str, output: str = "") -> "NoReturn":
-        """Print the output, log the outcome and end the process; a second caller waits for that for ever."""
+        """Print the output, log the outcome and end the process; of several callers only the first does so, the others wait."""
         self._ending.acquire()
         took = round((time.monotonic() - self._began) * 1000)
         if output:
             try:
                 write_all(output.encode())
-                self._say_printed()
+                self._report_printed()
             except OSError:
                 outcome = "nobody reads"
         log.append(self._invocation.home, **self._entry, outcome=outcome, ms=took)
         os._exit(0)
 
-    def _say_printed(self) -> None:
+    def _report_printed(self) -> None:
         """Tell the daemon that the answer was printed, so that it notes the records as told."""
         try:
             if self._connection is not None:

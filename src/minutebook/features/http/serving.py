@@ -35,10 +35,10 @@ def _serve(
     """Serve contracts over HTTP at an address, all of them if none is named, until a signal comes."""
     from minutebook.features.http import process
     from minutebook.features.http.requests.hosts import parsed_address
-    from minutebook.serve.contracts.registry import CONTRACTS, narrowed, opened
+    from minutebook.serve.contracts.registry import CONTRACTS, narrowed, open_contracts
 
     # Opened one by one: each is served at its own path, so that they may share names of tools.
-    separate = [opened([name])[0] for name in contracts or CONTRACTS]
+    separate = [open_contracts([name])[0] for name in contracts or CONTRACTS]
     chosen = narrowed(
         separate, read_only=settings.read_only, tools=settings.tools, answers=settings.answers
     )
@@ -59,9 +59,9 @@ def _print_if_wanted(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
             raise click.UsageError("--version is the version of OpenAPI: give --openapi too")
         return False
     from minutebook.features.http.protocols.openapi import VERSIONS, exported
-    from minutebook.serve.contracts.registry import opened
+    from minutebook.serve.contracts.registry import open_contracts
 
-    (contract,) = opened([typed["contract"]])
+    (contract,) = open_contracts([typed["contract"]])
     text = exported(contract, typed["format"], typed["version"] or VERSIONS[0])
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
     say_exactly(text.encode())

@@ -156,12 +156,12 @@ class ClientEntry:
     def local(self) -> "Installation":
         """Plan an entry by which the client starts a server of its own."""
         from minutebook.features.install import clients
-        from minutebook.serve.contracts.registry import opened
+        from minutebook.serve.contracts.registry import open_contracts
         from minutebook.serve.launch import import_path, installed_command
 
         settings = load(self._entry_options)
         named = self._contracts or tuple(agent_tools())
-        opened(named, read_only=settings.read_only, tools=settings.tools)
+        open_contracts(named, read_only=settings.read_only, tools=settings.tools)
         arguments = _arguments(settings, self._entry_options, self._client, named)
         command = [*installed_command(), *arguments]
         return clients.plan(
@@ -286,9 +286,9 @@ def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:
 
 def _endpoint(url: str, contracts: tuple[str, ...]) -> str:
     """Return the URL of a contract; a URL without a path is that of a server, and gets one."""
-    from minutebook.serve.contracts.registry import opened
+    from minutebook.serve.contracts.registry import open_contracts
 
-    opened(contracts)
+    open_contracts(contracts)
     if urlsplit(url).path.strip("/"):
         if contracts:
             raise InvalidInput("--contract", "cannot be used with a --url that has a path already")

@@ -168,7 +168,7 @@ def apply(installation: Installation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UnsafeEntry:
-    """An entry by which the client's working directory can run code, and the remedy."""
+    """An entry that lets code in the client's working directory run, and the remedy."""
 
     path: Path
     title: str

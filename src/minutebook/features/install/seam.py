@@ -13,7 +13,7 @@ from minutebook.record.caller import Caller
 
 
 def checks_here(settings: Settings) -> list[Finding]:
-    """Return a finding for each entry by which the client's working directory can run code."""
+    """Return a finding for each entry that lets code in the client's working directory run."""
     from minutebook.features.install.clients import unsafe_entries
 
     return [

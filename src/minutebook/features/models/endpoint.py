@@ -137,7 +137,7 @@ class EndpointEmbedder:
         return Embedded(self._ask([self._endpoint.query_prefix + part]))
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, in parts; no token states."""
+        """Embed texts of records in parts, without token states."""
         prefix, size = self._endpoint.passage_prefix, self._endpoint.batch
         parts_by_text = [[prefix + part for part in self._parts(text)] for text in texts]
         parts = [part for own in parts_by_text for part in own]

@@ -19,28 +19,28 @@ from minutebook.record.errors import InvalidInput
 from minutebook.serve.daemon.operations import DaemonClient, unknown_request
 
 
-def show(client: DaemonClient, request: Mapping[str, Any]) -> None:
+def show(daemon_client: DaemonClient, request: Mapping[str, Any]) -> None:
     """Serve the pages at a port of this machine until the client leaves; send it the link that signs its owner in.
 
     Raises InvalidInput if the port cannot be used, or the request is malformed.
     """
     if not isinstance(wanted := request["pages"], dict):
         raise unknown_request()
-    sign_ins = SignIns(client.caller, folder=Path(str(wanted["folder"])))
+    sign_ins = SignIns(daemon_client.caller, folder=Path(str(wanted["folder"])))
 
     def announce(url: str) -> None:
-        client.send({"link": f"{url}/enter?key={sign_ins.link()}"})
+        daemon_client.send({"link": f"{url}/enter?key={sign_ins.link()}"})
 
     def wait() -> None:
         # The client sends nothing more: this returns when its connection ends, or the daemon does.
         with suppress(OSError):
-            client.connection.recv(1)
+            daemon_client.connection.recv(1)
 
-    local = of_this_machine(client.settings)
+    local = of_this_machine(daemon_client.settings)
     address = Address("127.0.0.1", int(wanted["port"]))
     mount = PagesMount(sign_ins, is_local=True)
-    with client.host.stay():
-        serve_alone(local, client.host.loader, address, announce, mount, wait)
+    with daemon_client.host.stay():
+        serve_alone(local, daemon_client.host.loader, address, announce, mount, wait)
 
 
 class PagesMount:

@@ -54,7 +54,7 @@ class PostgresUpkeep(Upkeep):
         self.indices.rebuild()
 
     def scrub(self) -> list[str]:
-        """Make this machine's indices anew; return the steps left to the server's administrator."""
+        """Rebuild the indices of this machine; return the steps left to the server's administrator."""
         self.indices.rebuild()
         return [
             "the server keeps removed rows until VACUUM FULL has written its tables anew, which locks each meanwhile: "

@@ -181,7 +181,7 @@ class RecallRows:
         ]
 
     def times(self, query: RecallQuery, kind: Kind, ids: Collection[str]) -> dict[str, int]:
-        """Return for each record of a kind with some ids the number of a query's entries that it is a hit of, if any."""
+        """Return, by id, the number of a query's entries with each of some records among their hits, without zeros."""
         found: dict[str, int] = {}
         wanted = sorted(ids)
         with self._reading(query.organization) as (connection, number):

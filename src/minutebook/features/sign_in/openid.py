@@ -165,7 +165,7 @@ class Provider:
         except KeysUnavailable as error:
             log.warning("the OpenID provider: %s", error)
             raise ProviderError(ProviderFault.DOWN, str(error)) from error
-        answer = _object(body)
+        answer = _json_object(body)
         if status == 200 and isinstance(token := answer.get("id_token"), str):
             return token
         raise _fault(status, answer)
@@ -192,7 +192,7 @@ def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
 def _read_endpoints(issuer: str) -> Endpoints:
     """Fetch a provider's configuration. Raises KeysUnavailable if it is not one of that issuer."""
     url = issuer.rstrip("/") + DISCOVERY
-    document = _object(fetch(url, "jwt_issuer"))
+    document = _json_object(fetch(url, "jwt_issuer"))
     if document.get("issuer") != issuer:
         # RFC 8414, 3.3: else the server at this address could pass for another issuer.
         remedy = "jwt_issuer must be written as the provider writes it, a slash at its end included"
@@ -226,7 +226,7 @@ def _fault(status: int, answer: Mapping[str, Any]) -> ProviderError:
     return ProviderError(fault, detail)
 
 
-def _object(data: bytes) -> Mapping[str, Any]:
+def _json_object(data: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

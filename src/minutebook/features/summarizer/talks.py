@@ -1,4 +1,4 @@
-"""Find the statements of a talk that a later one took back: of several about a thing the last holds.
+"""Find the statements of a talk that a later one took back.
 
 The signs are the speaker, the reaction of the next turn, the words by which people agree, object and correct themselves
 (`talk_words.toml`), and the differences from the nearest later statements. A small network weighs them; its weights are

@@ -368,7 +368,7 @@ class Undo:
             self._check_owned(audit, record)
             if isinstance(record, Memory):
                 policy.check_may_delete(caller, self._rules(), record)
-                self._app.supersession.check_may_leave(caller, record)
+                self._app.supersession.check_may_remove(caller, record)
                 self._app.supersession.close_gap(record)
             elif not isinstance(record, Edge):
                 author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009

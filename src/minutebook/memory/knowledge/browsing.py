@@ -11,11 +11,11 @@ from minutebook.record.listed import LinkedMemory
 from minutebook.record.records import CLASSES, Entity, Entry, Kind, Memory, Record
 
 _WITH_WORDS = (Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL, Kind.ENTITY, Kind.SUMMARY)
-"""The kinds of subjects of the trail that a person knows by their words."""
+"""The kinds of an audit entry's subject that a person recognizes by its words rather than its id."""
 
 
 class Browsing:
-    """The use cases of a caller that has no question yet."""
+    """The use cases around memories without a search."""
 
     def __init__(self, store: Records) -> None:
         self._store = store
@@ -30,7 +30,7 @@ class Browsing:
         return seen.page(Memory, "title", limit)
 
     def links(self, caller: Caller, memory: Memory) -> list[LinkedMemory]:
-        """Return the links from and to a memory of which the caller may see both ends."""
+        """Return the links from and to a memory, each with the memory at its other end, as far as the caller may see that."""
         view = self._store.seen_in(memory.organization, without_folder_scope(caller))
         links = [edge for edge in view.edges([memory.id]) if edge.kind is Kind.LINK]
         ends = ((edge, view.get(Memory, edge.other_end(memory.id))) for edge in links)
@@ -45,7 +45,7 @@ class Browsing:
         )
 
     def successor(self, caller: Caller, memory: Memory) -> str | None:
-        """Return the id of the successor that the caller may see of a memory; None if there is none."""
+        """Return the id of a memory's successor; None if there is none or the caller may not see it."""
         if memory.superseded_by is None:
             return None
         try:
@@ -70,7 +70,7 @@ class Browsing:
     def subject_uuids(self, caller: Caller, entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
         """Return the UUIDs of the memories that audit entries concern, by organization and id.
 
-        For a purged memory it is the UUID that its id implies, which leads to the same id.
+        For a purged memory it is the UUID that its id implies.
         """
         ids_of: defaultdict[str, set[str]] = defaultdict(set)
         for entry in entries:

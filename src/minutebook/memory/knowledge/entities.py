@@ -32,8 +32,8 @@ class Entities:
     ) -> Entity:
         """Create an entity, joined to the memories that name it.
 
-        One with the same name, type, user and repository is returned instead, with a description if
-        it had none. Raises ScopeViolation if the caller is bound to another user.
+        If there is one with the same name, type, user and repository, return that instead; it gets the
+        description if it has none. Raises ScopeViolation if the caller is bound to another user.
         """
         screened = self._screening.screened_text
         name, type = screened(caller, "name", name), screened(caller, "type", type)
@@ -88,9 +88,9 @@ class Entities:
     def create_relation(
         self, caller: Caller, source: str, target: str, type: str, weight: float
     ) -> Edge:
-        """Join two entities; the same source, target and type again takes the new weight.
+        """Relate two entities; an existing relation of the same source, target and type gets the new weight.
 
-        Raises NotFound for an entity that is not there, Conflict for two of different organizations.
+        Raises NotFound if there is no such entity, Conflict if they are of different organizations.
         """
         type = self._screening.screened_text(caller, "type", type)
         entity = self._store.read(caller, Entity, source)
@@ -138,7 +138,7 @@ class Entities:
         )
 
     def communities(self, caller: Caller) -> list[list[Entity]]:
-        """Group the entities that are densely related, largest group first; loners are left out."""
+        """Return groups of densely related entities, largest group first; entities without relations are in none."""
         groups: list[list[Entity]] = []
         for view in self._store.seen_by(caller):
             known = {entity.id: entity for entity in view.find(Entity)}
@@ -172,7 +172,7 @@ class Entities:
 
 
 def _steps(view: View, frontier: list[str], direction: Direction) -> list[tuple[Edge, str]]:
-    """Return each relation that leaves the frontier, with the entity at its other end."""
+    """Return each relation from the frontier in a direction, with the id of the entity at its other end."""
     nodes = set(frontier)
     steps = []
     for edge in view.edges(frontier) if frontier else []:

@@ -10,17 +10,17 @@ from minutebook.store.values import R
 
 
 class IdLookup:
-    """The use case around parts of ids; a whole one is read by the service of its subject.
+    """The use cases that find records by a part of an id.
 
-    Small and capital letters are alike, and soft-deleted records are found. A part of the UUID
-    of a memory finds it too.
+    The case of letters does not matter, and soft-deleted records are found too. A memory is also
+    found by a part of its UUID.
     """
 
     def __init__(self, store: Records) -> None:
         self._store = store
 
-    def begin_with(self, caller: Caller, of: type[R], text: str, limit: int) -> list[R]:
-        """Return the records visible to the caller with ids that begin with the text, newest first."""
+    def beginning_with(self, caller: Caller, of: type[R], text: str, limit: int) -> list[R]:
+        """Return the records visible to the caller whose ids begin with the text, newest first."""
         part, found = text.lower(), list[R]()
         for view in self._views(caller, of):
             named = view.where(starts={"id": part})
@@ -28,23 +28,25 @@ class IdLookup:
             if of is Memory and may_be_in_uuid(part):
                 derived = view.where(starts={"id": start_of_ids(part)})
                 by_uuid = view.where(starts={"given_uuid": part})
-                found += self._with_uuid(
+                found += self._find_by_uuid(
                     of, derived, by_uuid, lambda uuid: uuid.startswith(part), limit
                 )
         return _newest(found, limit)
 
-    def end_with(self, caller: Caller, of: type[R], text: str, limit: int) -> list[R]:
-        """Return those with ids that end with the text, the part in which ids of one time differ."""
+    def ending_with(self, caller: Caller, of: type[R], text: str, limit: int) -> list[R]:
+        """Return the same for ids that end with the text: ids made at about the same time differ at the end."""
         part, found = text.lower(), list[R]()
         for view in self._views(caller, of):
             ids = [id for id in view.read_ids(of, ("-id",)) if id.lower().endswith(part)]
             found += view.where(ids=frozenset(ids[:limit])).find(of)
             if of is Memory and may_be_in_uuid(part):
                 by_uuid = view.where(starts={"given_uuid": ""})
-                found += self._with_uuid(of, view, by_uuid, lambda uuid: uuid.endswith(part), limit)
+                found += self._find_by_uuid(
+                    of, view, by_uuid, lambda uuid: uuid.endswith(part), limit
+                )
         return _newest(found, limit)
 
-    def _with_uuid(
+    def _find_by_uuid(
         self,
         of: type[R],
         derived: View,
@@ -52,14 +54,14 @@ class IdLookup:
         is_meant: Callable[[str], bool],
         limit: int,
     ) -> list[R]:
-        """Return memories by their UUIDs, which ids give and, where others were given, records."""
+        """Return the memories whose UUID is meant: those of `derived` by the UUID of their id, those of `by_uuid` by the given one."""
         ids = derived.read_ids(of, ("-id",))
         matching = [id for id in ids if is_meant(str(uuid_of(id)))]
         found = [*derived.where(ids=frozenset(matching[:limit])).find(of), *by_uuid.find(of)]
         return [each for each in found if isinstance(each, Memory) and is_meant(each.uuid)]
 
     def _views(self, caller: Caller, of: type[Record]) -> Iterable[View]:
-        """Return readers of all of a class that the caller may see; of tokens all."""
+        """Return views of the records of a class that the caller may see; for tokens one of them all."""
         if of is Token:
             return [self._store.tokens]
         return self._store.seen_by(caller).where(with_deleted=True)

@@ -1,5 +1,7 @@
 """Join memories by links of a named type."""
 
+from dataclasses import replace
+
 from minutebook.memory.infrastructure import Infrastructure
 from minutebook.record import policy
 from minutebook.record.caller import Caller
@@ -7,7 +9,7 @@ from minutebook.record.errors import Conflict
 from minutebook.record.records import Edge, Kind, Link, Memory
 
 RELATED = "related"
-"""The one type that leads both ways."""
+"""The only type whose links are in both directions."""
 
 
 class Links:
@@ -21,7 +23,7 @@ class Links:
         self._rules = infrastructure.rules
 
     def link(self, caller: Caller, source: str, target: str, type: str = RELATED) -> Edge:
-        """Lead from one memory to another, by `related` both ways; again changes nothing.
+        """Link a memory to another, by `related` in both directions; an existing link changes nothing.
 
         Raises NotFound, Conflict for a memory and itself or for two of different organizations,
         Locked if either is locked.
@@ -39,10 +41,8 @@ class Links:
                 raise Conflict(
                     target, "it belongs to another organization than {source}", source=source
                 )
-            ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
-            edges = [self._edge(caller, organization, way, type) for way in ways]
-            known = [self._store.kept(edge) for edge in edges]
-            if None not in known:
+            edges = self._edges(caller, organization, source, target, type)
+            if all(self._store.kept(edge) is not None for edge in edges):
                 audit.changes_nothing()
                 return edges[0]
             for edge in edges:
@@ -50,7 +50,7 @@ class Links:
             return edges[0]
 
     def unlink(self, caller: Caller, source: str, target: str, type: str = RELATED) -> None:
-        """Take a link away, `related` both ways.
+        """Remove a link, of `related` those in both directions.
 
         Raises NotFound for a memory that is not there, Conflict if no such link is, Locked if either
         memory is locked.
@@ -61,17 +61,18 @@ class Links:
             for each in ends:
                 policy.check_may_change(caller, self._rules(), each)
             audit.check(*ends)
-            ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
-            ids = [self._edge(caller, organization, way, type).id for way in ways]
-            removed = [self._store.delete(Link, organization, id) for id in ids]
-            if True not in removed:
+            edges = self._edges(caller, organization, source, target, type)
+            removed = [self._store.delete(Link, organization, edge.id) for edge in edges]
+            if not any(removed):
                 raise Conflict(
                     source, "no link {type} leads from it to {target}", type=type, target=target
                 )
 
-    def _edge(self, caller: Caller, organization: str, way: tuple[str, str], type: str) -> Edge:
-        source, target = way
-        return Link(
+    def _edges(
+        self, caller: Caller, organization: str, source: str, target: str, type: str
+    ) -> list[Edge]:
+        """Return the link from the source to the target, and the reverse one of `related`."""
+        link = Link(
             organization=organization,
             id=f"{source}.{target}.{type}",
             source=source,
@@ -80,3 +81,5 @@ class Links:
             created_at=self._clock(),
             origin=caller.call.origin,
         )
+        reverse = replace(link, id=f"{target}.{source}.{type}", source=target, target=source)
+        return [link, reverse] if type == RELATED else [link]

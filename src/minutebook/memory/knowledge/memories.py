@@ -1,4 +1,4 @@
-"""Keep, change, end, forget and bring back memories."""
+"""Store, change, end, remove and restore memories."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,11 +40,11 @@ from minutebook.record.writing.validity import ended, reinstated
 
 NEWEST_FIRST = "-ingestion_time"
 
-AGAIN = timedelta(minutes=1)
-"""The time within which the same words of a caller over a network are a call whose answer was lost."""
+RETRY_WINDOW = timedelta(minutes=1)
+"""The time within which a caller's second call with the same draft over a network counts as a retry, as the first answer may be lost."""
 
 CREATED = "created"
-"""The act that a memory begins with, in the word that the governance contract promises."""
+"""The act by which a memory is created, named as the governance contract promises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +78,31 @@ class Memories:
         self._note_written = note_written
 
     def store(self, caller: Caller, draft: Draft) -> Memory:
-        """Keep a new memory with its vectors, first version, mentions and audit entry.
+        """Store a new memory with its vectors, first version, mentions and audit entry.
 
-        Notes in the call which memories it is like. A call over a network that is tried again within AGAIN is answered with
-        the memory that the first one kept, and says so. Raises Refused if the caller may not write there,
-        InvalidInput if a field does not fit, EmbeddingNotReady if the model is not ready in time,
-        Conflict if the id is taken.
+        The similar memories are noted in the call. A call over a network that is retried within
+        RETRY_WINDOW returns the memory that the first one stored, and notes that. Raises Refused if the
+        caller may not write there, InvalidInput if a field does not fit, EmbeddingNotReady if the model is
+        not ready in time, Conflict if the id is taken.
         """
-        own = self._with_own_id(caller, self._writer.screened(caller, draft))
-        if caller.token and own.id is None and (kept := self._just_kept(caller, own)) is not None:
+        draft = self._with_usable_id(caller, self._writer.screened(caller, draft))
+        if caller.token and draft.id is None and (kept := self._retried(caller, draft)) is not None:
             caller.call.notes["kept"] = Note({"id": kept.id}, Reason("You kept this just now."))
             return kept
-        return self._noted(caller, self._create(caller, own, self._writer.embed_for(caller)))
+        return self._with_notes(caller, self._create(caller, draft, self._writer.embed_for(caller)))
 
-    def _just_kept(self, caller: Caller, draft: Draft) -> Memory | None:
-        """Return the memory of the caller's own that has all that a draft says and was kept within AGAIN."""
+    def _retried(self, caller: Caller, draft: Draft) -> Memory | None:
+        """Return a memory that the caller stored within RETRY_WINDOW and that has every value of a draft, or None."""
         names = {each.name for each in fields(draft)} - {"initial"}
-        stated = {name: said for name in names if (said := getattr(draft, name)) is not None}
-        seen = self._store.seen_by(caller).where(since=self._clock() - AGAIN)
+        given = {name: value for name in names if (value := getattr(draft, name)) is not None}
+        seen = self._store.seen_by(caller).where(since=self._clock() - RETRY_WINDOW)
         own = seen.narrowed(author=caller.name).find(Memory)
         return next(
-            (e for e in own if all(getattr(e, n) == said for n, said in stated.items())), None
+            (e for e in own if all(getattr(e, n) == value for n, value in given.items())), None
         )
 
-    def _noted(self, caller: Caller, memory: Memory) -> Memory:
-        """Add the notes on a memory that was just written to the call, and return it."""
+    def _with_notes(self, caller: Caller, memory: Memory) -> Memory:
+        """Add the notes on a memory just written to the call, and return the memory."""
         self._note_written(caller, memory)
         return memory
 
@@ -114,13 +114,13 @@ class Memories:
         supersedes: Sequence[str],
         reason: str | None = None,
     ) -> Memory:
-        """Keep a new memory that leads to others, by id and type of link, and replaces others.
+        """Store a new memory with links to others (by id and type), which supersedes others; all of that or nothing.
 
-        All or nothing; `reason` tells why those end. Raises as `store`, `Links.link` and `invalidate` do.
+        `reason` tells why the superseded ones end. Raises as `store`, `Links.link` and `invalidate` do.
         """
         draft = self._writer.screened(caller, draft)
         text = text_of(draft.title, draft.content)
-        # Embedded first, so that nobody waits for the model with the writer's lock in hand.
+        # Embedded first, so that no other writer waits for the model.
         embeddings = {text: self._writer.embed_for(caller)(text)}
         replaced = [known for old in supersedes if (known := self._known(caller, old)) is not None]
         homes = {self._home(caller, draft), *(memory.organization for memory in replaced)}
@@ -131,16 +131,16 @@ class Memories:
             for old in supersedes:
                 self.invalidate(caller, old, reason, memory.id)
         self._writer.announce(embeddings.values())
-        return self._noted(caller, memory)
+        return self._with_notes(caller, memory)
 
     def write(self, caller: Caller, draft: Draft) -> Memory:
-        """Create the memory, or overwrite the one with the draft's id.
+        """Create the memory, or overwrite the one with the draft's id; a soft-deleted one is restored.
 
-        A soft-deleted one is restored. An id that is taken where the caller may not see behaves as
-        an unknown one: the memory gets another, the same each time. Raises as `store` does.
+        If the id is that of a memory out of the caller's sight, the memory gets another id, the same
+        each time. Raises as `store` does.
         """
         draft = self._writer.screened(caller, draft)
-        return self._noted(caller, self._write(caller, draft, self._writer.embed_for(caller)))
+        return self._with_notes(caller, self._write(caller, draft, self._writer.embed_for(caller)))
 
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none.
@@ -148,12 +148,12 @@ class Memories:
         Raises InBatch if one cannot be written, with the index of the first and the reason.
         """
         items = [(caller, self._writer.screened(caller, draft)) for caller, draft in items]
-        # Embedded first, so that nobody waits for the model with the writer's lock in hand.
+        # Embedded first, so that no other writer waits for the model.
         embeddings: dict[str, TextEmbedding | None] = {}
         embed = self._writer.embed_for(items[0][0]) if items else embeddings.get
         for index, (caller, draft) in enumerate(items):
             with _in_batch(index):
-                text = self._planned(caller, draft)
+                text = self._text_to_store(caller, draft)
                 if text not in embeddings:
                     embeddings[text] = embed(text)
         written = []
@@ -166,10 +166,10 @@ class Memories:
         return written
 
     def narrowed(self, caller: Caller, organization: str, id: str | None) -> Caller:
-        """Return the caller narrowed to the organization in which `write` is to keep a memory.
+        """Return the caller narrowed to the organization in which `write` is to store a memory.
 
         `id` is the memory's, if one is given. Raises ScopeViolation, audited, if the organization
-        is not the caller's, Conflict if the id is another organization's memory.
+        is not the caller's, Conflict if the id is of a memory of another organization.
         """
         home = default_organization(caller)
         with self._trail.audit_refusals(caller, home, "write", Kind.MEMORY, id or EVERYTHING):
@@ -187,11 +187,11 @@ class Memories:
         """Return a memory. Raises NotFound if there is none or the caller may not see it."""
         return self._store.read(caller, Memory, id)
 
-    def id_meant(self, caller: Caller, id: str) -> str:
-        """Return the id of the memory that a caller names by an id: one apart where it was written under one taken out of sight."""
-        apart = _id_apart(caller, id)
-        is_apart = self._known(caller, id) is None and self._known(caller, apart) is not None
-        return apart if is_apart else id
+    def resolved_id(self, caller: Caller, id: str) -> str:
+        """Return the id of the memory that a caller means by an id: the substitute if `write` gave it one, else the id itself."""
+        substitute = _substitute_id(caller, id)
+        is_used = self._known(caller, id) is None and self._known(caller, substitute) is not None
+        return substitute if is_used else id
 
     def read_any(self, caller: Caller, id: str) -> Memory:
         """Return a memory, also a soft-deleted one. Raises NotFound if there is none."""
@@ -217,18 +217,18 @@ class Memories:
         """Change fields of a memory; a new text makes a new version and new vectors.
 
         Raises NotFound if there is none, Refused if the caller may not, InvalidInput if a field does not
-        fit, Conflict if the memory is not as the change supposes, EmbeddingNotReady if the model is
-        not ready in time.
+        fit, Conflict if the memory is not in the state that the change expects, EmbeddingNotReady if the
+        model is not ready in time.
         """
 
         def rule(memory: Memory) -> Memory:
             return drafts.apply_changes(caller, self._rules(), memory, changes, self._clock())
 
         memory = self._writer.change(caller, UPDATE, partial(self.read, caller, id), rule)
-        return self._noted(caller, memory) if changes.keys() & {"content", "title"} else memory
+        return self._with_notes(caller, memory) if changes.keys() & {"content", "title"} else memory
 
     def move(self, caller: Caller, ids: Sequence[str], repository: str | None) -> list[Memory]:
-        """Move memories to a repository, None for none: all of them, or no one. Raises as `update` does."""
+        """Move memories to a repository (None: to none), all of them or none. Raises as `update` does."""
 
         def place(memory: Memory) -> Mapping[str, Any]:
             scope = ScopeLevel.ORGANIZATION if repository is None else ScopeLevel.REPOSITORY
@@ -252,9 +252,9 @@ class Memories:
         return self._writer.change(caller, "remove", partial(self.read, caller, id), rule)
 
     def restore(self, caller: Caller, id: str, number: int | None = None) -> Memory:
-        """Bring back a soft-deleted memory or, as a new version, the text of an earlier one.
+        """Restore a soft-deleted memory or, as a new version, the text of an earlier version.
 
-        Raises NotFound, Refused, EmbeddingNotReady, Conflict if there is nothing to bring back.
+        Raises NotFound, Refused, EmbeddingNotReady, Conflict if there is nothing to restore.
         """
 
         def rule(memory: Memory) -> Memory:
@@ -270,7 +270,7 @@ class Memories:
         return self._writer.change(caller, "restore", find, rule)
 
     def delete(self, caller: Caller, id: str) -> bool:
-        """Remove a memory and its versions for good; tell whether it was there."""
+        """Remove a memory and its versions for good; tell whether it existed."""
         try:
             earlier = self.read(caller, id)
         except NotFound:
@@ -283,7 +283,7 @@ class Memories:
                 return False
             policy.check_may_delete(caller, self._rules(), memory)
             audit.check(memory)
-            self._supersession.check_may_leave(caller, memory)
+            self._supersession.check_may_remove(caller, memory)
             audit.changes(memory.text, None)
             self._supersession.close_gap(memory)
             return self._store.delete(Memory, organization, id)
@@ -296,7 +296,7 @@ class Memories:
         where: MemoryQuery | None = None,
         at: datetime | None = None,
     ) -> MemoryList:
-        """Return a page of the memories the caller may see, newest first; `at` an instant, those true then."""
+        """Return a page of the memories the caller may see, newest first; with `at` only those valid at that instant."""
         seen = self._store.seen_by(caller).where(valid_at=at)
         if where is not None:
             seen = seen.matching(where)
@@ -313,7 +313,7 @@ class Memories:
     def valid_at(
         self, caller: Caller, instant: datetime | None, user: str | None, limit: int
     ) -> list[Memory]:
-        """Return the memories true at an instant (None: now), newest first.
+        """Return the memories valid at an instant (None: now), newest first.
 
         With a user, only that user's.
         """
@@ -327,9 +327,9 @@ class Memories:
     def invalidate(
         self, caller: Caller, id: str, reason: str | None, superseded_by: str | None
     ) -> Memory:
-        """End a memory now, and link it to the one that takes its place, if any is named.
+        """End a memory now, and link it to its successor, if one is named.
 
-        Raises NotFound of either, Conflict if a memory would supersede itself or one of another
+        Raises NotFound for either, Conflict if a memory would supersede itself or one of another
         organization, Locked.
         """
         organization = self.read(caller, id).organization
@@ -348,7 +348,7 @@ class Memories:
         return after
 
     def reinstate(self, caller: Caller, id: str, status: Status = Status.ACTIVE) -> Memory:
-        """Let a memory that has ended hold again, with a status; its successor stays beside it.
+        """Make an ended memory valid again, with a status; its successor stays valid too.
 
         Raises NotFound, Refused, Conflict if it has no end.
         """
@@ -367,16 +367,16 @@ class Memories:
         return after
 
     def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
-        own = self._with_own_id(caller, draft)
+        own = self._with_usable_id(caller, draft)
         if own.id is None:
             return self._create(caller, own, embed)
         if self._known(caller, own.id) is None:
             try:
                 return self._create(caller, own, embed)
             except Conflict:
-                # Another writer was quicker; where the caller may not see, it is tried again.
+                # Another writer has taken the id: out of the caller's sight, the memory gets another one.
                 if self._known(caller, own.id) is None:
-                    return self._create(caller, self._with_own_id(caller, draft), embed)
+                    return self._create(caller, self._with_usable_id(caller, draft), embed)
 
         def rule(memory: Memory) -> Memory:
             return drafts.overwrite(caller, self._rules(), memory, own, self._clock())
@@ -390,23 +390,22 @@ class Memories:
         with self._trail.audit_refusals(caller, None, CREATED, Kind.MEMORY, id):
             memory = drafts.build_memory(caller, self._rules(), draft, id, now)
         embedding = embed(memory.text)
-        made = self._writer.commit(caller, CREATED, memory, embedding, self._with_new_id)
+        made = self._writer.commit(caller, CREATED, memory, embedding, self._check_id_is_free)
         self._writer.announce([embedding])
         return made
 
-    def _with_new_id(self, memory: Memory) -> Memory:
+    def _check_id_is_free(self, memory: Memory) -> Memory:
         if self._store.is_taken(Memory, memory.organization, memory.id):
             raise Conflict(memory.id, "this id is taken; leave it out to get a new one")
         return memory
 
-    def _with_own_id(self, caller: Caller, draft: Draft) -> Draft:
+    def _with_usable_id(self, caller: Caller, draft: Draft) -> Draft:
         """Return the draft with an id that the caller may use.
 
-        Nobody is to learn that an id names what they may not see: such a draft gets one that is made
-        of it and the caller's scopes, and is shown under the one that was given.
+        A caller must not learn that an id is taken by a memory out of sight: such a draft gets an id
+        derived from it and the caller's scopes, and the memory is shown under the given one.
         """
-        # Whether it is there is asked first: asked second, one that another writer makes in between
-        # would be taken for one out of sight.
+        # `is_taken` first: after `_known`, a memory that another writer creates in between would count as out of sight.
         if draft.id is None or not self._store.is_taken(
             Memory, self._home(caller, draft), draft.id
         ):
@@ -414,10 +413,10 @@ class Memories:
         if self._known(caller, draft.id) is not None:
             return draft
         named = draft.given_uuid or str(uuid_of(draft.id))
-        return replace(draft, id=_id_apart(caller, draft.id), given_uuid=named)
+        return replace(draft, id=_substitute_id(caller, draft.id), given_uuid=named)
 
     def _home(self, caller: Caller, draft: Draft) -> str:
-        """Return the organization of a draft: that of the memory with its id if the caller sees one."""
+        """Return the organization to write a draft to: that of the memory with its id if the caller sees one."""
         known = None if draft.id is None else self._known(caller, draft.id)
         if known is not None:
             return known.organization
@@ -433,9 +432,9 @@ class Memories:
         except NotFound:
             return None
 
-    def _planned(self, caller: Caller, draft: Draft) -> str:
+    def _text_to_store(self, caller: Caller, draft: Draft) -> str:
         """Return the text that writing a draft would store."""
-        own = self._with_own_id(caller, draft)
+        own = self._with_usable_id(caller, draft)
         known = None if own.id is None else self._known(caller, own.id)
         title = draft.title if draft.title is not None or known is None else known.title
         return text_of(title, draft.content)
@@ -447,13 +446,13 @@ class Memories:
         return found
 
 
-def _id_apart(caller: Caller, id: str) -> str:
+def _substitute_id(caller: Caller, id: str) -> str:
     repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
     return derived_id(id, caller.user or "", *repositories)
 
 
 def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -> MemoryList:
-    """Return a page of the memories that match by metadata; no engine selects by that."""
+    """Return a page of the memories that match by metadata, which no engine can select by."""
     views = {view.organization: view for view in seen}
     keys = [
         (memory.ingestion_time, memory.id, memory.organization)

@@ -1,4 +1,4 @@
-"""Which memories name which entities, kept up to date from both ends."""
+"""Mentions: the edges from memories to the entities that they name, updated when either changes."""
 
 from minutebook.memory.access.visibility import Clock
 from minutebook.record.filters import Filter
@@ -10,21 +10,21 @@ MENTIONS = "mentions"
 
 
 class Mentions:
-    """Keeps the mention edges; call inside the transaction that puts the memory or entity."""
+    """Maintains the mention edges; call inside the transaction that puts the memory or entity."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def note(self, record: Record) -> None:
-        """Bring the mentions of a memory or an entity up to date; others have none."""
+        """Update the mentions of a memory or an entity; other records have none."""
         if isinstance(record, Memory):
             self._note_memory(record)
         elif isinstance(record, Entity):
             self._note_entity(record)
 
     def _note_memory(self, memory: Memory) -> None:
-        """Join a new or changed memory to the entities that its text names, and to no other."""
+        """Join a new or changed memory to the entities that its text names; remove its other mentions."""
         here = Filter(organization=memory.organization)
         named = set(self._store.entities_named(here, words(memory.text)))
         if memory.version > 1:
@@ -45,7 +45,7 @@ class Mentions:
             self._join(entity.organization, memory, entity.id)
 
     def rebuild(self) -> None:
-        """Make every mention again from the entities and the text index."""
+        """Make all mentions anew from the entities and the text index."""
         for organization in self._store.organizations():
             everything = Filter(organization=organization)
             with self._store.transaction(organization):

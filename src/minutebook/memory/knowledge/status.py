@@ -12,7 +12,7 @@ from minutebook.record.writing import drafts
 
 
 class StatusChanges:
-    """The use cases that change how far a memory may be relied on."""
+    """The use cases that lock a memory or change its status."""
 
     def __init__(self, infrastructure: Infrastructure, writer: MemoryWriter) -> None:
         self._store = infrastructure.records
@@ -22,7 +22,7 @@ class StatusChanges:
         self._rules = infrastructure.rules
 
     def lock(self, caller: Caller, id: str) -> Memory:
-        """Lock a memory: nobody changes it until it is unlocked.
+        """Lock a memory: nobody can change it until it is unlocked.
 
         Raises Forbidden, before the memory is looked up, if the caller may not lock. Raises
         NotFound if there is no such memory, Locked if it is locked already.
@@ -37,7 +37,7 @@ class StatusChanges:
         return self._change(caller, "lock", id, rule)
 
     def unlock(self, caller: Caller, id: str) -> Memory:
-        """Open a memory that the caller's role or a lower one locked; its status is the earlier.
+        """Unlock a memory that the caller's role or a lower one locked; it gets its earlier status back.
 
         Raises NotFound, Forbidden, Conflict if it is not locked.
         """
@@ -51,20 +51,20 @@ class StatusChanges:
         return self._change(caller, "unlock", id, rule)
 
     def verify(self, caller: Caller, id: str) -> Memory:
-        """Mark a memory as verified by a person; a deprecated one holds again.
+        """Mark a memory as verified by a person; a deprecated one is valid again.
 
-        Raises NotFound, Forbidden, Locked, Conflict if another took its place.
+        Raises NotFound, Forbidden, Locked, Conflict if another superseded it.
         """
-        return self._stand(caller, "verify", id, Status.VERIFIED, None)
+        return self._set_status(caller, "verify", id, Status.VERIFIED, None)
 
     def deprecate(self, caller: Caller, id: str, reason: str) -> Memory:
-        """End a memory because it is out of date, and keep why.
+        """End a memory because it is out of date, and store the reason.
 
-        Raises NotFound, Forbidden, Locked, Conflict if another took its place.
+        Raises NotFound, Forbidden, Locked, Conflict if another superseded it.
         """
-        return self._stand(caller, "deprecate", id, Status.DEPRECATED, reason)
+        return self._set_status(caller, "deprecate", id, Status.DEPRECATED, reason)
 
-    def _stand(
+    def _set_status(
         self, caller: Caller, act: str, id: str, status: Status, reason: str | None
     ) -> Memory:
         def rule(memory: Memory) -> Memory:

@@ -1,4 +1,4 @@
-"""The graph around a record: entities and memories joined to it, as far as a caller may see them."""
+"""The part of the graph around a record: the entities and memories joined to it that a caller may see."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,17 +11,17 @@ from minutebook.record.records import Edge, Entity, Memory
 from minutebook.store.values import Tie
 
 EDGES_READ = 20_000
-"""Edges of one thing that are read at most, the heaviest first, to find those that the caller may see."""
+"""The most edges of a node that are read, the heaviest first, to find those that the caller may see."""
 
 
 class Surroundings:
-    """The use cases of looking around in the graph."""
+    """The use cases around the graph's nodes and their edges."""
 
     def __init__(self, store: Records) -> None:
         self._store = store
 
     def node(self, caller: Caller, id: str) -> Node:
-        """Return the entity or memory with an id. Raises NotFound if there is none to be seen."""
+        """Return the entity or memory with an id. Raises NotFound if there is none that the caller may see."""
         try:
             return self._store.read(caller, Entity, id)
         except NotFound:
@@ -32,10 +32,7 @@ class Surroundings:
             raise NotFound("entity or memory", id) from error
 
     def around(self, caller: Caller, node: Node, limit: int) -> Surrounded:
-        """Return a node with its `limit` heaviest edges to nodes that the caller may see, too.
-
-        What the caller may not see leaves no gap: others take its place.
-        """
+        """Return a node with its `limit` heaviest edges to other nodes that the caller may see."""
         view = self._store.seen_in(node.organization, caller)
         known: dict[str, Node] = {}
         wanted, looked = 2 * limit + 1, 0
@@ -64,7 +61,7 @@ def _end(tie: Tie, node: Node) -> str:
 
 
 def _read_ends(view: View, node: Node, ties: Sequence[Tie], known: dict[str, Node]) -> None:
-    """Enter the nodes at the other ends of edges, as far as they are in the view."""
+    """Add the nodes at the other ends of edges to `known`, as far as they are in the view."""
     ends: dict[type[Node], set[str]] = {Entity: set(), Memory: set()}
     for tie in ties:
         end = _end(tie, node)
@@ -80,7 +77,7 @@ def _read_ends(view: View, node: Node, ties: Sequence[Tie], known: dict[str, Nod
 def _steps(
     view: View, node: Node, ties: Sequence[Tie], known: Mapping[str, Node]
 ) -> list[GraphStep]:
-    """Read the edges, without those that were removed meanwhile."""
+    """Read the edges and return them with their other ends, without edges removed meanwhile."""
     ids: defaultdict[type[Edge], set[str]] = defaultdict(set)
     for tie in ties:
         ids[tie.of].add(tie.id)

@@ -1,4 +1,4 @@
-"""How every change of a memory is made: judged, embedded outside any lock, then kept whole."""
+"""The steps of every change of a memory: it is checked, embedded outside the transaction, and stored in one transaction."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,22 +11,22 @@ from minutebook.record.caller import Caller, Note
 from minutebook.record.records import Kind, Memory, Version
 
 Embed = Callable[[str], TextEmbedding | None]
-"""Gives what is kept of an embedded text; None where it is to follow later."""
+"""Returns what is stored of an embedded text; None if it is embedded later."""
 
-AT_ONCE = 20_000
-"""Bytes of text that are embedded before a call returns, some two seconds of work; what is more follows soon."""
+EMBEDDED_AT_ONCE = 20_000
+"""The most bytes of text that are embedded before a call returns, some two seconds of work; the rest is embedded in the background."""
 
-_LATER = (
+_FOUND_LATER = (
     "found by words at once, and by meaning when the background has embedded it; only then "
     "`minutebook list --alike` can tell what it repeats."
 )
 
 Rule = Callable[[Memory], Memory]
-"""Judges a change and gives the memory as it will be."""
+"""Checks a change of a memory and returns the changed memory; raises if the change is refused."""
 
 
 UPDATE = "update"
-"""The act that gives fields new values."""
+"""The act that changes fields."""
 
 
 class MemoryWriter(RecordWriter[Memory]):
@@ -37,20 +37,20 @@ class MemoryWriter(RecordWriter[Memory]):
         self._mentions = mentions
 
     def embed_for(self, caller: Caller) -> Embed:
-        """Return the function that embeds a caller's texts, up to AT_ONCE bytes of them; it raises EmbeddingNotReady.
+        """Return a function that embeds a caller's texts, up to EMBEDDED_AT_ONCE bytes in all; it raises EmbeddingNotReady.
 
-        It leaves the others to the background, and notes in the call that these are found by words until then.
+        It leaves the rest to the background, and notes in the call that they are found by words alone until then.
         """
-        room, left = AT_ONCE, 0
+        remaining, deferred = EMBEDDED_AT_ONCE, 0
 
         def embed(text: str) -> TextEmbedding | None:
-            nonlocal room, left
-            room -= len(text.encode("utf-8", "surrogatepass"))
-            if room >= 0:
+            nonlocal remaining, deferred
+            remaining -= len(text.encode("utf-8", "surrogatepass"))
+            if remaining >= 0:
                 return self._embeddings.embed_passage(text, caller.call.progress)
             if self._embeddings.is_expected:
-                left += 1
-                caller.call.notes["meaning"] = _note_of_later(left)
+                deferred += 1
+                caller.call.notes["meaning"] = _deferral_note(deferred)
             return None
 
         return embed
@@ -82,9 +82,9 @@ class MemoryWriter(RecordWriter[Memory]):
     ) -> Memory:
         """Change a memory by a rule; a new text makes a new version and new vectors.
 
-        `find` gives the memory, or raises; it is asked again inside the transaction, since others
-        may have changed the memory while its new text was embedded. An update to what is there
-        leaves nothing; the governance contract has each act on the trail.
+        `find` returns the memory, or raises; it is called again inside the transaction, since the
+        memory may have changed while its new text was embedded. An update that changes nothing is not
+        audited, except under the governance contract, which demands an audit entry for each act.
         """
         earlier = find()
         subject = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
@@ -108,12 +108,12 @@ class MemoryWriter(RecordWriter[Memory]):
         return changed
 
 
-def _note_of_later(texts: int) -> Note:
-    """Return the note on texts that a call is too short to embed."""
+def _deferral_note(texts: int) -> Note:
+    """Return the note on the number of texts that are left to the background."""
     facts = {"state": "ready", "pending": texts}
     if texts == 1:
-        return Note(facts, f"Long, so it is {_LATER}")
-    return Note(facts, f"{texts:,} of these texts, which are long together, are {_LATER}")
+        return Note(facts, f"Long, so it is {_FOUND_LATER}")
+    return Note(facts, f"{texts:,} of these texts, which are long together, are {_FOUND_LATER}")
 
 
 def version_id(memory: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""A data directory: its files, those that cannot be made again, its users, and a new begin beside the remains."""
+"""A data directory: its files, those that cannot be derived again, its users, and an empty store in place of a damaged one."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,22 +19,22 @@ from minutebook.store.sqlite.encryption import IN_USE, key_of
 from minutebook.store.sqlite.exclusive import exclusive_access
 
 ARCHIVE = ".jsonl"
-"""How the name of an archive ends."""
+"""The end of an archive's name."""
 
 BACKUP = ".tar"
-"""How the name of a backup ends."""
+"""The end of a backup's name."""
 
 ASIDE = "replaced-"
-"""How the name of a folder begins that holds what a restore or an empty store took the place of."""
+"""The beginning of the name of a folder with the files that a restore or an empty store replaced."""
 
 ON_SERVER = Reason(
     "the store is a database on a server: bring it back there, to any moment that its backups have; "
     "without the setting `store` the data directory itself is restored"
 )
-"""Why no database of a data directory is restored or put aside if the store is on a server."""
+"""The reason why a data directory's database cannot be restored or put aside if the store is on a server."""
 
 _LOCK = "the data directory"
-"""What all who use it hold together, their store open or stopped, and a restore alone."""
+"""The lock that every process using the directory shares, its store open or stopped, and that a restore holds alone."""
 
 _DERIVED_NAMES = ("*.lock", "*.part", "*.sock", "*.pid", "*.log", "*.log.*", ".*", f"{ASIDE}*")
 
@@ -43,8 +43,9 @@ _DERIVED_NAMES = ("*.lock", "*.part", "*.sock", "*.pid", "*.log", "*.log.*", ".*
 class DataDirectory:
     """The folder around a database.
 
-    `locks` is the folder of the named locks; `derived` are other places in it that are derived, `copies`
-    those of archives and backups, `keys` where the key of an encrypted store is. If the store `is_on_server`, there is no database in it.
+    `locks` is the folder of the named locks, `derived` are other places in it with derived files, `copies`
+    are the places of archives and backups, `keys` is the place of an encrypted store's key. If the store
+    `is_on_server`, the directory has no database.
     """
 
     database: Path
@@ -95,7 +96,7 @@ class DataDirectory:
         ]
 
     def kept_files(self) -> Iterator[tuple[str, Path]]:
-        """Yield the regular files of `kept` with their relative names; symbolic links are left out."""
+        """Yield the regular files of `kept` with their relative names, without symbolic links."""
         for top in self.kept():
             for path in [top, *sorted(top.rglob("*"))]:
                 is_plain = path.is_file() and not path.is_symlink()
@@ -108,7 +109,7 @@ class DataDirectory:
         )
 
     def folder_aside(self, now: datetime) -> Path:
-        """Make the folder for the files that a restore or an empty store replaces."""
+        """Make a folder for the files that a restore or an empty store replaces, and return it."""
         aside = self.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
         aside.mkdir(mode=0o700)
         return aside
@@ -120,10 +121,10 @@ class DataDirectory:
         return clear_abandoned_and_noted(self.path) + sum(map(clear_abandoned, folders))
 
     def use(self) -> FileLock:
-        """Make the directory, unless it is there, and be among its users until the lock is closed.
+        """Make the directory unless it exists, and return a lock that marks it as used until it is closed.
 
-        What killed processes left is removed. Raises StoreBusy if one process has it alone, StoreError
-        if it cannot be made.
+        The unfinished files of killed processes are removed. Raises StoreBusy if a process has the
+        directory alone, StoreError if it cannot be made.
         """
         make_home(self.path)
         self.clear()
@@ -131,16 +132,16 @@ class DataDirectory:
 
     @contextmanager
     def reserved(self) -> Iterator[None]:
-        """Keep all other processes of ours from the directory. Raises StoreBusy if one uses it."""
+        """Keep Minutebook's other processes from the directory inside the block. Raises StoreBusy if one uses it."""
         with FileLocks(self.locks).hold(_LOCK) as held:
             if held is None:
-                # Who has stopped their database has no file open, and would go on in another.
+                # A process that has stopped its database has no file open, and would go on in another database.
                 raise StoreBusy("{path}: {cause}", path=self.database, cause=IN_USE)
             yield
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep all others from the directory and its database. Raises StoreBusy if another uses it."""
+        """Keep all other processes from the directory and its database inside the block. Raises StoreBusy if one uses it."""
         with self.reserved(), ExitStack() as stack:
             if self.database.exists() and self.database.stat().st_size:
                 # A damaged database has no lock of its own; the named lock keeps its users out.
@@ -150,7 +151,7 @@ class DataDirectory:
 
 
 def make_home(home: Path) -> None:
-    """Make a data directory, its owner's alone, unless it is there. Raises StoreError."""
+    """Make a data directory, accessible to its owner alone, unless it exists. Raises StoreError."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -159,9 +160,9 @@ def make_home(home: Path) -> None:
 
 
 def start_anew(directory: DataDirectory, now: datetime) -> Path:
-    """Put aside the remains of a database and begin an empty store; return the folder with the remains.
+    """Put a damaged database aside and begin an empty store; return the folder with the damaged one.
 
-    If the database was encrypted, the new one is, with the same key. Ledgers, settings and secret stay.
+    If it was encrypted, the new one is encrypted with the same key. Ledgers, settings and secret stay.
     Raises StoreBusy if others use the data directory, StoreError if the store is on a server.
     """
     if directory.is_on_server:

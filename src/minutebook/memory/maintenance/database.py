@@ -27,14 +27,15 @@ Counts = Mapping[Kind, int]
 
 StoreState = Literal["open", "unreachable", "unwritable"]
 
-PROBED_EVERY = 2.0
-"""Seconds between two writes that are tried only to see whether there can be any: anybody may ask."""
+PROBE_INTERVAL = 2.0
+"""Seconds at least between two writes that only test whether the store takes writes: anybody may ask for that."""
 
-COUNTED = (Kind.TURN, Kind.SUMMARY)
+COUNTED_KINDS = (Kind.TURN, Kind.SUMMARY)
+"""The kinds whose records `Health` counts."""
 
 
 class HealthStatus(StrEnum):
-    """How the database is."""
+    """The state of the database in one word."""
 
     HEALTHY = "healthy"
     DEGRADED = "degraded"
@@ -43,9 +44,9 @@ class HealthStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the database is for one connection; `counts` is None where it could not be read.
+    """The state of the database for one connection; `counts` is None if it could not be read.
 
-    `details` say what is not as it should be, and what to do. `uptime` is in seconds.
+    `details` are sentences on what is wrong and what to do. `uptime` is in seconds.
     """
 
     pulse: HealthStatus
@@ -59,21 +60,22 @@ class EngineControl:
     """Keeps the engine running as long as one connection of this process wants it to.
 
     A connection, known by its caller's session, wants it from its first call until it stops it or
-    leaves. One that has stopped it is told so, whatever the others do.
+    ends. A connection that has stopped it gets StoreClosed, even if the engine runs for others.
+    `on_open` is called whenever the engine was opened.
     """
 
-    def __init__(self, engine: Tended, embeddings: Embeddings, woken: Callable[[], None]) -> None:
+    def __init__(self, engine: Tended, embeddings: Embeddings, on_open: Callable[[], None]) -> None:
         self._engine = engine
         self._embeddings = embeddings
-        self._woken = woken
+        self._on_open = on_open
         self._guard = threading.Lock()
         self._wanting: set[str] = set()
         self._stopped: set[str] = set()
         self._opened = time.monotonic()
-        self._probed_at, self._takes_writes = -PROBED_EVERY, True
+        self._probed_at, self._takes_writes = -PROBE_INTERVAL, True
 
     def acquire(self, session: str) -> None:
-        """Note that a connection is there; one that is new wants the engine to run. StoreError."""
+        """Note a connection; a new one wants the engine to run. Raises StoreError if it cannot be opened."""
         if session not in self._wanting and session not in self._stopped:
             with self._guard:
                 self._want(session)
@@ -85,18 +87,18 @@ class EngineControl:
             self._stopped.discard(session)
 
     def start(self, caller: Caller) -> bool:
-        """Start the engine for the caller's connection; tell whether it was stopped. Raises StoreError."""
+        """Start the engine for the caller's connection; tell whether that had stopped it. Raises StoreError."""
         policy.check_may_act(caller, "start the database")
         with self._guard:
-            had_not = caller.call.session in self._stopped
+            was_stopped = caller.call.session in self._stopped
             self._want(caller.call.session)
             self._stopped.discard(caller.call.session)
-            return had_not
+            return was_stopped
 
     def stop(self, caller: Caller) -> bool:
-        """Take the engine from the caller's connection; tell whether it had it.
+        """Stop the engine for the caller's connection; tell whether it ran for it.
 
-        It stops when no other connection wants it, after what is under way.
+        The engine itself stops if no other connection wants it, after the calls under way.
         """
         policy.check_may_act(caller, "stop the database")
         with self._guard:
@@ -127,7 +129,7 @@ class EngineControl:
         return self._engine.database.place
 
     def to_analyse(self) -> int:
-        """Count the texts that are still to be analysed anew, as another version analysed them."""
+        """Count the texts that another version analysed and that are still to be analysed anew."""
         return self._engine.upkeep.to_analyse()
 
     def placement(self) -> Placement | None:
@@ -135,9 +137,9 @@ class EngineControl:
         return self._engine.database.placement()
 
     def state(self) -> StoreState:
-        """Tell whether the store answers and takes writes; one that was stopped does when it is started.
+        """Tell whether the store answers and takes writes; a stopped one counts as open.
 
-        Whether it takes them is tried by a write, at most every PROBED_EVERY seconds.
+        A write tests that, at most every PROBE_INTERVAL seconds.
         """
         try:
             self._engine.database.check_answers()
@@ -146,7 +148,7 @@ class EngineControl:
         except StoreError as error:
             log.warning("the database cannot be read: %s", error.reason)
             return "unreachable"
-        if (now := time.monotonic()) >= self._probed_at + PROBED_EVERY:
+        if (now := time.monotonic()) >= self._probed_at + PROBE_INTERVAL:
             fault, self._probed_at = self._engine.database.why_unwritable(), now
             self._takes_writes = fault is None
             if fault is not None:
@@ -164,12 +166,12 @@ class EngineControl:
         return os.getpid() if has_it else None
 
     def health(self, caller: Caller) -> Health:
-        """Tell how the database is, by reading it; nothing is opened or waited for."""
+        """Return the state of the database, found by reading it; nothing is opened or waited for."""
         pid, uptime = self.pid(caller), round(time.monotonic() - self._opened, 3)
         try:
             self.check_open(caller)
             seen = seen_by(self._engine, without_folder_scope(caller))
-            counts = {kind: seen.count(CLASSES[kind]) for kind in COUNTED}
+            counts = {kind: seen.count(CLASSES[kind]) for kind in COUNTED_KINDS}
         except StoreClosed:
             detail = "The database is stopped; start_database opens it again."
             return Health(HealthStatus.UNHEALTHY, pid, None, (detail,), uptime)
@@ -194,11 +196,11 @@ class EngineControl:
     def _want(self, session: str) -> None:
         if not self._engine.upkeep.is_open:
             self._engine.upkeep.open()
-            self._woken()
+            self._on_open()
         self._wanting.add(session)
 
 
 def health_unopened(refusal: str) -> Health:
-    """Tell how a database is that could not be opened; the refusal is a sentence."""
+    """Return the state of a database that could not be opened; `refusal` is a sentence with the reason."""
     detail = f"The database cannot be opened: {refusal}"
     return Health(HealthStatus.UNHEALTHY, None, None, (detail,), 0.0)

@@ -19,7 +19,7 @@ from minutebook.store.protocol import Tended
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault and its remedy, or a fact without `is_fault`; `is_damage` if the database itself cannot be read."""
+    """A fault and its remedy, or without `is_fault` a mere fact; with `is_damage` the database itself cannot be read."""
 
     finding: str
     remedy: str
@@ -32,10 +32,10 @@ ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at onc
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A part of the store that is examined: its name, such as "The ledger", and the check."""
+    """The check of a part of the store; `part` names the part in a sentence, such as "The ledger"."""
 
     part: str
-    look: Callable[[], Iterable[Finding]]
+    examine: Callable[[], Iterable[Finding]]
 
 
 class Doctor:
@@ -49,7 +49,7 @@ class Doctor:
         mentions: Mentions,
         checks: Iterable[Check] = (),
         *,
-        repair: Callable[[Caller], object] = lambda caller: None,
+        repair_features: Callable[[Caller], object] = lambda caller: None,
         home: Path,
         failing: Callable[[], Iterable[JobRun]] = tuple,
     ) -> None:
@@ -57,11 +57,11 @@ class Doctor:
         self._trail = trail
         self._embedding = embedding
         self._mentions = mentions
-        self._repair = repair
+        self._repair_features = repair_features
         self._failing = failing
         self._checks = (
-            Check("The store", lambda: _of_store(store)),
-            Check("The disk", lambda: _of_disk(store, home)),
+            Check("The store", lambda: _store_findings(store)),
+            Check("The disk", lambda: _disk_findings(store, home)),
             *checks,
         )
 
@@ -70,30 +70,30 @@ class Doctor:
 
         A part too damaged to be read is a finding; the rest is examined all the same.
         """
-        findings = [finding for check in self._checks for finding in self._examined(check)]
-        return [*findings, *_of_jobs(self._failing(), findings), *_of_model(self._embedding)]
+        known = [finding for check in self._checks for finding in self._examined(check)]
+        return [*known, *_job_findings(self._failing(), known), *_model_findings(self._embedding)]
 
-    def mend(self, caller: Caller) -> None:
-        """Rebuild every index, the mentions and the derived data of features, and enter it in the trail.
+    def repair(self, caller: Caller) -> None:
+        """Rebuild every index, the mentions and the derived data of features, and add that to the audit trail.
 
-        Raises StoreDamaged if the records are not whole.
+        Raises StoreDamaged if records are damaged.
         """
         self._store.upkeep.rebuild()
         self._mentions.rebuild()
-        self._repair(caller)
+        self._repair_features(caller)
         home = default_organization(caller)
         self._trail.log(caller, home, "rebuild", Kind.HEAD, [EVERYTHING])
 
     def _examined(self, check: Check) -> list[Finding]:
         try:
-            return list(check.look())
+            return list(check.examine())
         except StoreDamaged as error:
             finding = f"{check.part} cannot be read: {error.what}"
-            return [Finding(finding, _repair(self._store), is_damage=True)]
+            return [Finding(finding, _repair_advice(self._store), is_damage=True)]
 
 
-def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:
-    """Return the losses of a damaged database, and the backups that bring them back."""
+def damage_findings(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:
+    """Return findings on a damaged database: one for each sentence about a loss, and one on its backups."""
     findings = [Finding(sentence, "", is_damage=True) for sentence in sentences]
     if not backups:
         finding = "No backup of this store was found in its data directory or where one was made"
@@ -107,12 +107,12 @@ def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding
     return [*findings, Finding("A backup holds what there was when it was made", remedy)]
 
 
-def _repair(store: Tended) -> str:
+def _repair_advice(store: Tended) -> str:
     return f"run `minutebook doctor --repair`; if it stays, {store.database.recovery}"
 
 
-def _of_store(store: Tended) -> list[Finding]:
-    repair = _repair(store)
+def _store_findings(store: Tended) -> list[Finding]:
+    repair = _repair_advice(store)
     findings = [
         Finding(sentence, repair, is_damage="is damaged" in sentence)
         for sentence in store.upkeep.check()
@@ -125,8 +125,8 @@ def _of_store(store: Tended) -> list[Finding]:
     return findings
 
 
-def _of_disk(store: Tended, home: Path) -> Iterator[Finding]:
-    """Yield why nothing can be kept, in the store or in the data directory, or that the disk is almost full."""
+def _disk_findings(store: Tended, home: Path) -> Iterator[Finding]:
+    """Yield a finding if the store or the data directory cannot be written, or the disk is almost full."""
     remedy = "make room there, or let this user write there; until then nothing is kept"
     error = store.database.why_unwritable()
     if error is not None and not isinstance(error, StoreDamaged):
@@ -137,16 +137,15 @@ def _of_disk(store: Tended, home: Path) -> Iterator[Finding]:
         yield Finding(f"The disk of {home} is almost full.", remedy)
 
 
-def _of_jobs(failing: Iterable[JobRun], known: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the jobs that fail, but for those of which a part of the store said why itself."""
-    said = [each.finding for each in known]
+def _job_findings(failing: Iterable[JobRun], known: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield a finding for each failing job, unless a known finding has the same reason."""
     for run in failing:
-        if not any(run.reason.partition(": ")[2] in each for each in said):
+        if not any(run.reason.partition(": ")[2] in each.finding for each in known):
             remedy = "mend that; it is tried again by a daemon or server, whose log says more"
             yield Finding(f"At {run.failed[:16]} UTC {run.reason}.", remedy)
 
 
-def _of_model(model: Embedding) -> list[Finding]:
+def _model_findings(model: Embedding) -> list[Finding]:
     if model.state == "error" and not model.is_off:
         remedy = "mend that, or name another model by the setting `embedder`"
         return [Finding(f"Search by meaning is off: {model.reason}", remedy)]

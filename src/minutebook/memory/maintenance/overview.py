@@ -1,4 +1,4 @@
-"""How much is kept, and forgetting all of it."""
+"""Counts of the records in the store, and the removal of all of them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -20,7 +20,10 @@ from minutebook.record.records import CLASSES, SYSTEM_ORGANIZATION, Entity, Kind
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The records that a reset removed, by kind, and those it left: locked, or not the caller's to remove."""
+    """The counts of a reset: the removed records by kind, and the memories and entities that it left.
+
+    `kept_locked` counts those that are locked, `kept_others` those that the caller may not remove.
+    """
 
     deleted: Counter[Kind]
     kept_locked: int = 0
@@ -36,7 +39,7 @@ class Reset:
 
 
 class Overview:
-    """The use cases around the whole store."""
+    """The use cases that concern the store as a whole."""
 
     def __init__(
         self,
@@ -73,19 +76,19 @@ class Overview:
         )
 
     def token_states(self, caller: Caller) -> Counter[Kind]:
-        """Sum the bytes of token states, by kind, in the organizations that the caller may see."""
+        """Return the bytes of token states, by kind, in all organizations that the caller may see."""
         names, size = self._store.seen_by(caller).organizations, self._store.states_size
         return Counter({of.kind: sum(size(of, name) for name in names) for of in IN_ORDER})
 
     def sequences(self, caller: Caller) -> dict[str, int]:
-        """Tell how far the changes have come in each organization the caller may see."""
+        """Return the number of the latest change in each organization that the caller may see."""
         names = self._store.seen_by(caller).organizations
         return {name: self._store.sequence(name) for name in names}
 
     def reset(self, caller: Caller) -> Reset:
-        """Remove every memory, entity and relation that the caller may, and the data of features; audit entries stay.
+        """Remove every memory, entity and relation that the caller may remove, and the data of features.
 
-        System-wide records are not touched. One transaction an organization, and some for each feature.
+        Audit entries and system-wide records stay. Each organization takes one transaction, and each feature some.
         """
         with self._trail.audit_refusals(caller, None, "reset", Kind.MEMORY, EVERYTHING):
             policy.check_may_act(caller, "reset")
@@ -104,7 +107,10 @@ class Overview:
             relations, entities, left_in_place = self._remove_graph(caller, view, audit)
             memories, others = 0, others + left_in_place
             for memory in view.where(with_deleted=True).find(Memory):
-                if memory.locked_by is not None or self._supersession.holder(memory) is not None:
+                if (
+                    memory.locked_by is not None
+                    or self._supersession.locked_predecessor(memory) is not None
+                ):
                     locked += 1
                 elif not audit.may(memory) or self._survives(caller, rules, memory):
                     others += 1
@@ -116,23 +122,23 @@ class Overview:
         return Reset(Counter(deleted), locked, others)
 
     def _survives(self, caller: Caller, rules: Policy, memory: Memory) -> bool:
-        return policy.survives_reset(caller, rules, memory) or not self._supersession.may_leave(
+        return policy.survives_reset(caller, rules, memory) or not self._supersession.may_remove(
             caller, memory
         )
 
     def _remove_graph(self, caller: Caller, view: View, audit: AuditDraft) -> tuple[int, int, int]:
-        """Remove the caller's entities and the relations that touch one.
+        """Remove the caller's entities, and the relations from or to one of them.
 
-        Gives how many relations and entities went, and how many entities were left.
+        Return the counts of removed relations, removed entities, and entities left.
         """
         before = view.count(Relation)
         entities = view.find(Entity)
-        gone = [
+        removable = [
             entity
             for entity in entities
             if policy.may_remove_work_of(caller, responsible_author(entity.author, entity.origin))
             and audit.may(entity)
         ]
-        for entity in gone:
+        for entity in removable:
             self._store.delete(Entity, view.organization, entity.id)
-        return before - view.count(Relation), len(gone), len(entities) - len(gone)
+        return before - view.count(Relation), len(removable), len(entities) - len(removable)

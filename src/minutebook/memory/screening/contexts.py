@@ -1,4 +1,4 @@
-"""Secrets that only their context gives away: in URLs, headers, keys, assignments."""
+"""Secrets that are recognized by their context: in URLs, headers, keys, assignments."""
 
 import base64
 import re
@@ -16,33 +16,34 @@ from minutebook.memory.screening.randomness import (
 )
 
 Judge = Callable[[re.Match[str]], bool]
-"""Tells whether what an expression found is a secret."""
+"""Tells whether a match of an expression is a secret."""
 
-_LEAST_PASSWORD = 6
-_LEAST_SHORT_KEY = 10
-_LEAST_KEY = 16
+_MIN_PASSWORD = 6
+_MIN_SHORT_KEY = 10
+_MIN_KEY = 16
 _KEY_BITS = 3.0
 _PASSPHRASE_WORDS = 4
 _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _CODE = r"[()\[\]{}<>\s]|::|\$\(|^[$@%&*/.~#]|^https?:|^arn:|^data:|^file:"
 _MEMBER = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
-_IS_ABOUT_IT = (
+_METADATA_SUFFIX = (
     r"(?i)(?:\As|name|id|ids|file|path|url|uri|field|type|hash|hashed|length|len|count|policy|ttl|expiry|expires|"
     r"expires_in|header|env|ref|arn|digest|label|prefix|version|hint|hasher|limit|usage|budget|strength|"
     r"rotation|size|stdin|store|command|prompt|column|regex|pattern|format|min|max|validator|error|timeout|lifetime)\Z"
 )
 
 
-def _may_be(match: re.Match[str]) -> bool:
+def _is_no_placeholder(match: re.Match[str]) -> bool:
     return not is_placeholder(match["secret"])
 
 
 @dataclass(frozen=True, slots=True)
 class SecretContext:
-    """A kind of secret that its surroundings give away.
+    """A kind of secret that is recognized by its surroundings.
 
-    `words` (small letters) are where the expression is tried, so that it needs no search of its own.
-    The group `secret` is the secret itself. Each repetition has a bound, and no choice inside.
+    The expression is tried only where one of `words` (in small letters) stands, so that the whole text
+    need not be matched against it. Its group `secret` is the secret itself. Each repetition in it is
+    bounded and has no alternatives inside.
     """
 
     kind: str
@@ -52,16 +53,16 @@ class SecretContext:
     judge: Judge
 
     def matches(self, text: str, plain: str, word: str) -> Iterator[tuple[int, int]]:
-        """Yield where secrets begin and end that follow a word; `plain` is the text in small letters."""
+        """Yield the begin and end of each secret that is found at a word; `plain` is the text in small letters."""
         match = re.compile(self.expression).match
-        at = plain.find(word)
-        while at >= 0:
-            found = match(text, at)
-            end = at + 1
+        position = plain.find(word)
+        while position >= 0:
+            found = match(text, position)
+            end = position + 1
             if found is not None and self.judge(found):
                 yield found.span("secret")
                 end = found.end("secret")
-            at = plain.find(word, end)
+            position = plain.find(word, end)
 
 
 def _is_userinfo(match: re.Match[str]) -> bool:
@@ -70,38 +71,38 @@ def _is_userinfo(match: re.Match[str]) -> bool:
 
 
 def _is_typed(match: re.Match[str]) -> bool:
-    return _may_be(match) and not match["secret"].isdigit()
+    return _is_no_placeholder(match) and not match["secret"].isdigit()
 
 
 def _is_credential(match: re.Match[str]) -> bool:
     secret = match["secret"]
-    return _may_be(match) and classes_of(secret) > 1 and not is_made_of_words(secret)
+    return _is_no_placeholder(match) and classes_of(secret) > 1 and not is_made_of_words(secret)
 
 
 def _is_assigned(match: re.Match[str]) -> bool:
-    """Tell whether the value that a name like `password` or `api_key` gets is a secret."""
+    """Tell whether the value assigned to a name like `password` or `api_key` is a secret."""
     value, name = match["secret"], match["name"].casefold()
     before = match.string[max(0, match.start() - _LONGEST_PREFIX) : match.start()]
     is_tag = match["tag"] is not None
     if not re.search(_TAG, before) if is_tag else before.endswith((":", "/")):
         return False
-    is_given = match["blank"] is not None
-    if is_given and not re.search(_TAKES_VALUE, before):
+    follows_blank = match["blank"] is not None
+    if follows_blank and not re.search(_TAKES_VALUE, before):
         return False
-    if re.search(_IS_ABOUT_IT, match["rest"]) or not _is_plain(value):
+    if re.search(_METADATA_SUFFIX, match["rest"]) or not _is_plain(value):
         return False
     if name in _SHORT_NAMES and (
         match["rest"]
         or before[-1:].isalnum()
-        or not (is_given or is_tag or re.search(_ASSIGNS, match["sign"]))
+        or not (follows_blank or is_tag or re.search(_ASSIGNS, match["sign"]))
     ):
         return False
     if name == "key" and not re.search(_KEY_OF, before):
         return False
     if name == "token" and re.search(_NO_CREDENTIAL, before):
         return False
-    is_said = match["sign"].strip(" :").replace(" ", "").isalpha()
-    if match["quote"] == "" and is_said and classes_of(value) <= 2:
+    is_prose = match["sign"].strip(" :").replace(" ", "").isalpha()
+    if match["quote"] == "" and is_prose and classes_of(value) <= 2:
         return False
     if name.startswith(_PASSWORDS):
         return _is_password(value)
@@ -109,14 +110,14 @@ def _is_assigned(match: re.Match[str]) -> bool:
 
 
 def is_value_of(value: str, *, is_password: bool) -> bool:
-    """Tell whether the value of a column that is named for passwords, or for keys, is a secret."""
+    """Tell whether a value under a heading for passwords (with `is_password`) or for keys is a secret."""
     return _is_plain(value) and (
         _is_password(value) if is_password else _is_key(value, is_token=False)
     )
 
 
 def _is_plain(value: str) -> bool:
-    """Tell whether a value stands for itself: neither a placeholder, nor code or a name in it."""
+    """Tell whether a value is literal: neither a placeholder nor code nor a dotted name."""
     return not (is_placeholder(value) or re.search(_CODE, value) or re.fullmatch(_MEMBER, value))
 
 
@@ -130,7 +131,7 @@ def _is_value(match: re.Match[str]) -> bool:
 
 
 def _is_basic(match: re.Match[str]) -> bool:
-    """Tell whether a text is a user and a password in base 64."""
+    """Tell whether a secret is a user and a password in base 64."""
     try:
         user, sign, password = (
             base64.b64decode(match["secret"], validate=True).decode().partition(":")
@@ -141,7 +142,7 @@ def _is_basic(match: re.Match[str]) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    if len(value) < _LEAST_PASSWORD:
+    if len(value) < _MIN_PASSWORD:
         return False
     if is_made_of_words(value):
         words = re.split(r"[-. ]", value)
@@ -154,8 +155,8 @@ def _is_key(value: str, *, is_token: bool) -> bool:
     if is_made_of_words(value) or is_identifier(value) or (is_token and re.fullmatch(_UUID, value)):
         return False
     classes = classes_of(value)
-    if len(value) < _LEAST_KEY:
-        return len(value) >= _LEAST_SHORT_KEY and classes > 2 and entropy(value) >= _KEY_BITS
+    if len(value) < _MIN_KEY:
+        return len(value) >= _MIN_SHORT_KEY and classes > 2 and entropy(value) >= _KEY_BITS
     return classes > 1 and any(c.isdigit() for c in value) and entropy(value) >= _KEY_BITS
 
 
@@ -165,12 +166,12 @@ _PASSWORDS = (
 )  # fmt: skip
 _LONGEST_PREFIX = 48
 _TAG = r"<(?:[\w\-.]{1,20}:|)[\w\-.]{0,30}\Z"
-"""What stands before a name that is a tag's."""
+"""Matches the text before a name that is a tag's."""
 _TAKES_VALUE = r"(?:(?:^|\s)--[\w\-]{0,30}|\b(?:setx|setenv|SetEnv|ENV|set -[a-zA-Z]{1,3})\s{1,3}[\"']?\w{0,30})\Z"
-"""What stands before a name whose value follows after a blank: an option, a command that sets a variable."""
+"""Matches the text before a name whose value follows after a blank: an option, or a command that sets a variable."""
 _ASSIGNS = r"[=:：]"
 _SHORT_NAMES = ("pass", "pw", "pwd")
-"""Those that are parts of other words."""
+"""The names of passwords that are also parts of other words."""
 _KEY_OF = r"(?i:api|access|secret|private|auth|signing|encryption|account|master|service|license|app)[_\- ]?\Z"
 _NO_CREDENTIAL = r"(?i:page|next|continuation|sync|cursor|csrf|xsrf|cancellation|pad|eos|bos|stop|special|design)[_\- ]?\Z"
 _NAME_ENDS = (
@@ -182,10 +183,10 @@ NAMES = (
     "pass", "pw", "mot de passe", "secret", "token", "key", "kennwort", "contrase", "wachtwoord", "hasło",
     "senha", "пароль", "密码", "密碼", "パスワード", "비밀번호",
 )  # fmt: skip
-"""What the names of passwords and keys begin with or have in them, in small letters."""
+"""Words in the names of passwords and keys, in small letters."""
 
 _JUDGES: dict[str, Judge] = {
-    "may_be": _may_be,
+    "is_no_placeholder": _is_no_placeholder,
     "is_random_key": _is_random_key,
     "is_userinfo": _is_userinfo,
     "is_typed": _is_typed,
@@ -196,17 +197,17 @@ _JUDGES: dict[str, Judge] = {
 }
 
 
-def _listed() -> Iterator[SecretContext]:
-    listed = Path(__file__).with_name("contexts.toml").read_text(encoding="utf-8")
-    for each in tomllib.loads(listed)["context"]:
+def _contexts() -> Iterator[SecretContext]:
+    file = Path(__file__).with_name("contexts.toml").read_text(encoding="utf-8")
+    for each in tomllib.loads(file)["context"]:
         yield SecretContext(
             each["kind"],
             each["address"],
             tuple(each["words"]),
             "".join(each["expression"]),
-            _JUDGES[each.get("judge", "may_be")],
+            _JUDGES[each.get("judge", "is_no_placeholder")],
         )
 
 
-CONTEXTS = tuple(_listed())
-"""Every kind that is found by what stands around it, as `contexts.toml` lists them; the surest first."""
+CONTEXTS = tuple(_contexts())
+"""The kinds of secrets that are recognized by their context, as `contexts.toml` lists them; the surest first."""

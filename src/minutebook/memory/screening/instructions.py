@@ -10,25 +10,25 @@ from pathlib import Path
 
 from minutebook.memory.screening.secrets import as_read
 
-REACH = 150
-"""How many characters before and after one of its words a match of a pattern may reach."""
+DEFAULT_REACH = 150
+"""The most characters that a match may extend before and after one of the mark's words, unless the mark says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A way in which a text reads as instructions; tried around `words`, in small letters, as the text is, too.
+    """A way in which a text reads as instructions; the pattern and `words` are in small letters, as is the searched text.
 
-    Each match of the pattern must hold one of the words, and go on for no more than `reach` before and after it.
+    Each match of the pattern must contain one of the words and at most `reach` characters before and after it.
     """
 
     name: str
     words: tuple[str, ...]
     pattern: str
-    reach: int = REACH
+    reach: int = DEFAULT_REACH
 
     def is_in(self, text: "_Lowered") -> bool:
-        """Tell whether a text has it."""
-        words = [word for hint, word in _hinted(self.words) if hint in text.vocabulary]
+        """Tell whether a text has the mark."""
+        words = [word for hint, word in _with_hints(self.words) if hint in text.vocabulary]
         if not words:
             return False
         pattern = re.compile(self.pattern)
@@ -40,25 +40,25 @@ class Mark:
 
 
 class _Lowered:
-    """A text in small letters: on one line, and as it is where that differs."""
+    """A text in small letters: on one line, and if that differs also with its line ends."""
 
     def __init__(self, text: str) -> None:
         lowered = text.lower()
         words = lowered.split()
         line = " ".join(words)
         self.forms = (line,) if line == lowered else (line, lowered)
-        # Each word once: a long text repeats most of its words, and this is searched several times as quickly.
+        # Each word once: a long text repeats most of its words, so that this is searched several times as fast.
         self.vocabulary = f" {' '.join(set(words))} "
 
 
 @cache
-def _hinted(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return each of the words with a hint that stands in the vocabulary of every text that holds it: of several, the longest."""
+def _with_hints(words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return each entry of `words` after a hint, its longest part: a text with the entry has the hint in its vocabulary."""
     return [(max(each.split(), key=len) if " " in each.strip() else each, each) for each in words]
 
 
 def _windows(words: Sequence[str], text: str, reach: int) -> Iterator[str]:
-    """Yield the windows of a text around these words, `reach` characters to each side; windows that meet are one."""
+    """Yield the parts of a text around these words, `reach` characters to each side; parts that meet are joined."""
     places = sorted(
         (found.start(), found.end())
         for word in words
@@ -75,18 +75,18 @@ def _windows(words: Sequence[str], text: str, reach: int) -> Iterator[str]:
         yield text[start:end]
 
 
-def _listed() -> Iterator[Mark]:
-    listed = Path(__file__).with_name("instructions.toml").read_text(encoding="utf-8")
-    for each in tomllib.loads(listed)["mark"]:
-        pattern, reach = "".join(each["pattern"]), each.get("reach", REACH)
+def _marks() -> Iterator[Mark]:
+    file = Path(__file__).with_name("instructions.toml").read_text(encoding="utf-8")
+    for each in tomllib.loads(file)["mark"]:
+        pattern, reach = "".join(each["pattern"]), each.get("reach", DEFAULT_REACH)
         yield Mark(each["name"], tuple(each["words"]), pattern, reach)
 
 
-MARKS = tuple(_listed())
+MARKS = tuple(_marks())
 """The ways in which a text reads as instructions, as `instructions.toml` lists them."""
 
 HIDDEN = "has hidden characters"
-"""The mark of characters that a reader of the text does not see."""
+"""The name of the mark for characters that a reader of the text does not see."""
 
 # Tags (U+E0000), bidirectional controls, and zero-width characters where no script or emoji needs them.
 _HIDDEN = (
@@ -97,32 +97,32 @@ _HIDDEN = (
 )
 
 _MAY_BE_HIDDEN = "[\u00ad\u115f\u1160\u200b-\u200d\u202a-\u202e\u2060-\u2069\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef]"
-"""The characters that `_HIDDEN` is about: one class is searched much more quickly than its alternatives."""
+"""Every character that `_HIDDEN` may match: one class is searched much faster than alternatives."""
 
 KINDS: tuple[str, ...] = (*(each.name for each in MARKS), HIDDEN)
 
 
-KEPT = 10_000
-"""Texts whose marks are remembered, by their digests: what is found once is found again."""
+MOST_REMEMBERED = 10_000
+"""The most texts whose marks are remembered, by their digests, as the same texts are asked about often."""
 
 _known: dict[bytes, tuple[str, ...]] = {}
 
 
 def marks_of(text: str) -> list[str]:
-    """Return in which ways a text reads as instructions; none for nearly every text.
+    """Return the names of the marks of a text; nearly every text has none.
 
-    It says nothing of what the text means to do: a text about such orders that quotes one has the mark too.
+    A mark does not tell the intent: a text about such orders that quotes one has the mark too.
     """
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     marks = _known.get(digest)
     if marks is None:
-        if len(_known) >= KEPT:
+        if len(_known) >= MOST_REMEMBERED:
             _known.clear()
-        marks = _known[digest] = tuple(_sought(text))
+        marks = _known[digest] = tuple(_find_marks(text))
     return list(marks)
 
 
-def _sought(text: str) -> list[str]:
+def _find_marks(text: str) -> list[str]:
     read = _Lowered(as_read(text))
     found = [each.name for each in MARKS if each.is_in(read)]
     if re.search(_MAY_BE_HIDDEN, text) and re.search(_HIDDEN, text) and not _is_flag(text):

@@ -2,16 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from minutebook.memory.screening.contexts import CONTEXTS, SecretContext
-from minutebook.memory.screening.formats import FORMATS, shortest
+from minutebook.memory.screening.formats import FORMATS, lengths
 from minutebook.memory.screening.lines import LINE_FORMS, LineForm
 
 # What Unicode calls default ignorable, and the control sequences of terminals that set a style.
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]|\x1b\\[[0-9;]{0,20}m"
 )
@@ -24,14 +24,14 @@ _LATIN = re.compile("[A-Za-z]")
 
 
 def without_unseen(text: str) -> tuple[str, list[int]] | None:
-    """Return a text without its invisible parts, and the place of each character; None if all is seen.
+    """Return a text without its invisible parts, and the position of each character in the original; None if it has no such parts.
 
-    The last place is the text's end.
+    The last position is the end of the original.
     """
-    if (text.isascii() and "\x1b[" not in text) or _UNSEEN.search(text) is None:
+    if (text.isascii() and "\x1b[" not in text) or _INVISIBLE.search(text) is None:
         return None
     pieces, places, end = list[str](), list[int](), 0
-    for each in _UNSEEN.finditer(text):
+    for each in _INVISIBLE.finditer(text):
         pieces.append(text[end : each.start()])
         places += range(end, each.start())
         end = each.end()
@@ -41,7 +41,7 @@ def without_unseen(text: str) -> tuple[str, list[int]] | None:
 
 
 def as_read(text: str) -> str:
-    """Return a text as its reader takes it: without invisible parts, wide and foreign letters as Latin ones."""
+    """Return a text as a reader sees it: without invisible parts, wide and look-alike letters as Latin ones."""
     seen = without_unseen(text)
     plain = text if seen is None else seen[0]
     if plain.isascii():
@@ -51,7 +51,7 @@ def as_read(text: str) -> str:
 
 
 def _in_latin(found: re.Match[str]) -> str:
-    """Return a word in Latin letters alone if some are Latin; the time is linear in its length."""
+    """Return a word with its look-alike letters in Latin if it has other Latin letters."""
     return found[0].translate(_LETTERS_ALIKE) if _LATIN.search(found[0]) else found[0]
 
 
@@ -62,34 +62,34 @@ _BY_WORD = {
     for each in _SURROUNDINGS
     for word in each.words
 }
-"""What is tried where a word stands, each with its place in the order of how sure it is."""
+"""The kinds to try at each word, each after its rank: the surest kind has the lowest."""
 
 _SHOWN = 4
-"""Characters of a secret that are shown of it: those that tell what it is."""
+"""The number of a secret's first characters that are shown, to tell which it is."""
 
-_LONG = 16
-"""Characters that a secret has, at least, of which any are shown."""
+_MIN_SHOWN = 16
+"""The least length of a secret whose first characters are shown."""
 
 KINDS = (*(each.kind for each in FORMATS), *(each.kind for each in _SURROUNDINGS))
-"""The names of all kinds of secrets that are found."""
+"""The names of all kinds of secrets."""
 
-_LEAST_WRAPPED = 6
-"""Characters of a token at a line's end, at least, that are looked at together with the next line."""
+_MIN_WRAPPED = 6
+"""The least length of a word at a line's end that may go on in the next line as a token."""
 
-_NO_TOKEN = frozenset(",.;:!?)]}({[\"'`>")
-"""What a line ends with that does not end within a token."""
+_LINE_ENDS = frozenset(",.;:!?)]}({[\"'`>")
+"""Characters at the end of a line after which no token goes on in the next line."""
 
-_PUBLISHED = (
+_DOCUMENTED_EXAMPLES = (
     # Of the JWT that jwt.io shows, and of the key in Stripe's documentation.
     "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
     "4eC39HqLyjWDarjtT1zdp7dc",
 )
-"""Parts of secrets that documentation shows as examples; those with EXAMPLE in them tell it themselves."""
+"""Parts of secrets that documentation shows as examples; others have EXAMPLE in them and count as placeholders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret stands in a text, and of which kind it is; `is_proven` by its check digits."""
+    """The kind of a secret and its place in a text; `is_proven` if its check digits are right."""
 
     kind: str
     start: int
@@ -98,24 +98,21 @@ class Secret:
 
 
 def find(text: str) -> list[Secret]:
-    """Return the secrets in a text, in order; none overlap. The time is linear in its length.
+    """Return the secrets in a text, in order and without overlaps. The time is linear in its length.
 
-    Characters that nobody sees hide none.
+    Secrets with invisible characters inside are found too.
     """
-    candidates = [*_of_formats(text), *_of_contexts(text)]
+    candidates = [*_find_tokens(text), *_find_by_surroundings(text)]
     if (seen := without_unseen(text)) is not None:
         plain, places = seen
-        for each in (*_of_formats(plain), *_of_contexts(plain)):
+        for each in (*_find_tokens(plain), *_find_by_surroundings(plain)):
             start, end = places[each.start], places[each.end - 1] + 1
             candidates.append(replace(each, start=start, end=end))
-    if not candidates:
-        return candidates
-    found: list[Secret] = []
-    for each in candidates:
-        if any(example in text[each.start : each.end] for example in _PUBLISHED):
-            continue
-        found.append(each)
-    return _apart(found)
+    return _without_overlaps(
+        each
+        for each in candidates
+        if not any(part in text[each.start : each.end] for part in _DOCUMENTED_EXAMPLES)
+    )
 
 
 def mask(text: str, secrets: Sequence[Secret]) -> str:
@@ -134,25 +131,27 @@ def masked(text: str) -> str:
 
 
 def shortened(text: str, secret: Secret) -> str:
-    """Return a form of a secret in which it may be shown: its beginning if it is long, and its length."""
+    """Return what may be shown of a secret: its first characters if it is long, and its length."""
     length = secret.end - secret.start
-    beginning = text[secret.start : secret.start + _SHOWN] if length >= _LONG else ""
+    beginning = text[secret.start : secret.start + _SHOWN] if length >= _MIN_SHOWN else ""
     return f"{beginning}… ({length} characters)"
 
 
 @cache
 def _shortest() -> int:
-    """Return the characters of the shortest token: a text without a word of that length has none."""
+    """Return the length of the shortest possible token: a text without a word of that length has none."""
     return min(
-        len(start) + shortest(each.before) + shortest(each.body)
+        len(start) + lengths(each.before)[0] + lengths(each.body)[0]
         for each in FORMATS
         for start in each.starts
     )
 
 
-def _of_formats(text: str) -> Iterator[Secret]:
+def _find_tokens(text: str) -> Iterator[Secret]:
     least = _shortest()
-    words = " ".join((*(word for word in text.split() if len(word) >= least), *_wrapped(text)))
+    words = " ".join(
+        (*(word for word in text.split() if len(word) >= least), *_wrapped_words(text))
+    )
     if not words:
         return
     for start, format in _STARTS:
@@ -161,7 +160,7 @@ def _of_formats(text: str) -> Iterator[Secret]:
         at, tried = text.find(start), -1
         while at >= 0:
             found = format.match(text, start, at)
-            # Once a line, so that the time stays linear.
+            # At most once in a line, so that the time stays linear.
             if found is None and at > tried:
                 tried = text.find("\n", at)
                 found = None if tried < 0 else format.match_wrapped(text, start, at)
@@ -170,23 +169,23 @@ def _of_formats(text: str) -> Iterator[Secret]:
             at = text.find(start, found[1] if found else at + 1)
 
 
-def _wrapped(text: str) -> Iterator[str]:
-    """Yield the ends of lines at which a token may go on in the next line."""
+def _wrapped_words(text: str) -> Iterator[str]:
+    """Yield the last words of lines that may go on in the next line as tokens."""
     if "\n" in text:
         for line in text.split("\n"):
             word = line[line.rfind(" ") + 1 :]
             if (
-                len(word) >= _LEAST_WRAPPED
-                and word[-1] not in _NO_TOKEN
+                len(word) >= _MIN_WRAPPED
+                and word[-1] not in _LINE_ENDS
                 and not (word.isalpha() and word[1:].islower())
             ):
                 yield word
 
 
-def _of_contexts(text: str) -> list[Secret]:
+def _find_by_surroundings(text: str) -> list[Secret]:
     plain = text.lower()
     if len(plain) != len(text):
-        # A few capitals are several small letters; places in both texts must be the same.
+        # A few capitals become several small letters, but positions in both texts must be the same.
         plain = "".join(small if len(small := each.lower()) == 1 else each for each in text)
     found = [
         (order, Secret(each.kind, start, end))
@@ -199,8 +198,8 @@ def _of_contexts(text: str) -> list[Secret]:
     return [each for _, each in found]
 
 
-def _apart(found: list[Secret]) -> list[Secret]:
-    """Return the secrets in order, without those that overlap a surer one, which comes before them."""
+def _without_overlaps(found: Iterable[Secret]) -> list[Secret]:
+    """Return the secrets in the order of the text, without those that overlap one given earlier."""
     kept: list[Secret] = []
     taken = bytearray()
     for each in found:

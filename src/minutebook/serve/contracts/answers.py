@@ -1,4 +1,4 @@
-"""The answer to a call: a text, perhaps an object beside it, or an error in the contract's form."""
+"""The answer to a call: a text, perhaps with an object, or an error in the contract's form."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -17,14 +17,14 @@ CONTRACTS: Mapping[str, Callable[[], Contract]] = {
 """The functions that open the contracts, by name; those of features come last."""
 
 
-def opened(
+def open_contracts(
     names: Iterable[str],
     *,
     read_only: bool = False,
     tools: Collection[str] = (),
     answers: str = "json",
 ) -> list[Contract]:
-    """Open contracts to be served on one connection, as `narrowed` leaves them.
+    """Open contracts for one connection, restricted as by `narrowed`.
 
     Raises InvalidInput if a name is unknown, two contracts share a tool's name, or no tool is left.
     """

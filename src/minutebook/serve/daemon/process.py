@@ -27,7 +27,7 @@ from minutebook.record.errors import InvalidInput, MinutebookError
 from minutebook.record.writing.turns import check_session
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.contract import Contract
-from minutebook.serve.contracts.registry import narrowed, opened
+from minutebook.serve.contracts.registry import narrowed, open_contracts
 from minutebook.serve.daemon import operations
 from minutebook.serve.daemon.operations import DaemonHost, LeftToClient
 from minutebook.serve.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line, send_line
@@ -150,7 +150,7 @@ class Daemon:
         return Path(self._address.socket.path)
 
     def _is_needed(self) -> bool:
-        """Tell whether the data directory is still the one it has open, and clients are here or were lately."""
+        """Tell whether the data directory was not replaced, and clients are connected or were within IDLE seconds."""
         database = _identity(self._settings.database)
         if self._database is None:
             self._database = database
@@ -299,7 +299,7 @@ class Daemon:
         with self._lock:
             key = tuple(names)
             if key not in self._contracts:
-                self._contracts[key] = opened(names)
+                self._contracts[key] = open_contracts(names)
             return self._contracts[key]
 
     def _unlink_socket(self) -> None:
@@ -432,7 +432,7 @@ def _open_log(home: Path) -> None:
 
 
 def _limit_log(home: Path) -> None:
-    """Begin the log anew once it is over LOG_SIZE."""
+    """Rename the log and begin another if it is larger than LOG_SIZE."""
     if os.fstat(2).st_size > LOG_SIZE:
         try:
             (home / LOG).replace(home / f"{LOG}.1")

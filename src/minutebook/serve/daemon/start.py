@@ -85,7 +85,7 @@ def remove_dead() -> None:
 def _claim(daemon: DaemonAddress) -> FileLock | None:
     """Return the lock of an address, held; None if another process holds it.
 
-    If the file is deleted between being opened and being locked, the lock is taken anew.
+    If the file is deleted between being opened and being locked, the lock is taken again.
     """
     while True:
         lock = FileLock(Path(daemon.lock))

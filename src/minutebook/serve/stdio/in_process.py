@@ -15,7 +15,7 @@ from minutebook.record.caller import Caller, with_call
 from minutebook.serve.app_loader import AppLoader
 from minutebook.serve.contracts.announced import safe_name
 from minutebook.serve.contracts.contract import Contract
-from minutebook.serve.contracts.registry import opened
+from minutebook.serve.contracts.registry import open_contracts
 from minutebook.serve.dispatch import Dispatcher, new_session
 from minutebook.serve.invocation import Invocation, working_directory
 from minutebook.serve.logs import log_to_stderr
@@ -73,7 +73,7 @@ def in_process(invocation: Invocation) -> InProcessServer:
     """
     settings = load(invocation.given, invocation.variables, invocation.folder)
     log_to_stderr(settings)
-    contracts = opened(
+    contracts = open_contracts(
         invocation.contracts,
         read_only=settings.read_only,
         tools=settings.tools,

@@ -22,9 +22,9 @@ _ANSWER = b'{"jsonrpc":"2.0","id":'
 """The beginning of a line of our server that is an answer or a request."""
 
 _RESUMED = "minutebook-resumed"
-"""How the id of a request begins that the proxy sends to a new server itself, and which the URI of a subscription ends.
+"""The beginning of the ids of the requests that the proxy itself sends to a new server.
 
-The answer is not for the client; that to a subscription tells it to read the resource anew, which nobody watched meanwhile.
+The client does not get the answers; after that to a subscription, whose id ends with the URI, it is told to read the resource.
 """
 
 _CHUNK = 1 << 16

@@ -13,7 +13,7 @@ from minutebook.record.errors import InvalidInput
 from minutebook.record.records import MemoryType, ScopeLevel, Status
 from minutebook.serve.contracts.announced import safe_name
 from minutebook.serve.contracts.arguments import Arguments
-from minutebook.serve.contracts.registry import CONTRACTS, opened
+from minutebook.serve.contracts.registry import CONTRACTS, open_contracts
 from tests.serve.contracts.requirements import published, requirement
 
 CONTRACT = catalog()
@@ -232,14 +232,17 @@ def test_no_two_names_of_a_contract_are_the_same_in_safe_spelling(name: str) -> 
 @requirement("common/clash")
 def test_catalog_and_governance_are_refused_on_one_connection_with_two_ways_out() -> None:
     with pytest.raises(InvalidInput) as refusal:
-        opened(["catalog", "governance"])
+        open_contracts(["catalog", "governance"])
     assert "memory-search, memory-write" in refusal.value.remedy
     assert "connection of its own" in refusal.value.remedy
     assert "HTTP" in refusal.value.remedy
 
 
 def test_catalog_goes_with_knowledge() -> None:
-    assert [each.name for each in opened(["catalog", "knowledge"])] == ["catalog", "knowledge"]
+    assert [each.name for each in open_contracts(["catalog", "knowledge"])] == [
+        "catalog",
+        "knowledge",
+    ]
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

@@ -7,10 +7,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import yaml
 
+from minutebook.record.control_characters import encodable
 from minutebook.record.instants import rfc3339
 from minutebook.record.origin import byline
 from minutebook.record.records import Decision, Entity, Memory, Summary, Turn
@@ -23,6 +25,8 @@ LINKS = "<!-- links -->"
 
 _SLUG = 48
 """The most characters of a title in the name of a file."""
+
+_encodable = partial(encodable, mark="?")
 
 _CONFLICT = (
     "This is what the file said when the memory was changed elsewhere, too. Nobody reads it: take what "
@@ -173,9 +177,7 @@ def _scope_fields(record: Memory | Entity | Decision | Turn) -> dict[str, str | 
 
 def _note(front: Mapping[str, object], body: str, links: Sequence[tuple[str, Target]]) -> str:
     given = {
-        name: _encodable_value(each)
-        for name, each in front.items()
-        if each not in (None, "", [], {})
+        name: _encodable(each) for name, each in front.items() if each not in (None, "", [], {})
     }
     head = yaml.dump(
         given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20, indent=2
@@ -195,21 +197,3 @@ def _type(text: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(_encodable(text).split())
-
-
-def _encodable_value(value: Any) -> Any:
-    """Return a value with only such texts as UTF-8 can hold."""
-    match value:
-        case str():
-            return _encodable(value)
-        case Mapping():
-            return {_encodable(str(name)): _encodable_value(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_encodable_value(each) for each in value]
-        case _:
-            return value
-
-
-def _encodable(text: str) -> str:
-    """Return a text with a question mark for each lone surrogate, which UTF-8 cannot hold."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

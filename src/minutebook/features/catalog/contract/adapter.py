@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.features.catalog.contract.shapes import Shape, after_write, find_id, id_in, whole
-from minutebook.memory.knowledge.similar import resembling
+from minutebook.memory.knowledge.similar import similar_field
 from minutebook.record import policy
 from minutebook.record.caller import Caller
 from minutebook.record.errors import InBatch, InvalidInput, MinutebookError, ScopeViolation
@@ -45,7 +45,7 @@ def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) ->
 def memory_write(app: App, caller: Caller, **arguments: Any) -> Shape:
     """Store a new memory, or change the one with the given id."""
     shape = after_write(app.memories.write(*_draft(app, caller, arguments)))
-    return shape | resembling(caller, "uuid")
+    return shape | similar_field(caller, "uuid")
 
 
 def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iterator[Shape]:
@@ -75,7 +75,7 @@ def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
     if changes.get("metadata", ...) is None:
         changes["metadata"] = {}
     changed = app.memories.update(caller, find_id(app, caller, id), changes)
-    return after_write(changed) | resembling(caller, "uuid")
+    return after_write(changed) | similar_field(caller, "uuid")
 
 
 def memory_delete(app: App, caller: Caller, id: str) -> str:

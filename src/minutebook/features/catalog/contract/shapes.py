@@ -38,7 +38,7 @@ def id_in(text: str) -> str:
 
 def find_id(app: "App", caller: Caller, text: str) -> str:
     """Return the id of the memory that a caller means by a text. Raises NotFound if the text is not an id."""
-    return app.memories.id_meant(caller, id_in(text))
+    return app.memories.resolved_id(caller, id_in(text))
 
 
 def whole(memory: Memory) -> Shape:

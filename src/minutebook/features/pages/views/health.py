@@ -40,7 +40,7 @@ def mend(visit: Visit) -> Goto:
     if not _is_owner(visit):
         reason = "its owner may, at this page as `minutebook ui` opens it, or by `minutebook doctor --repair`"
         raise Forbidden("mend the store", reason)
-    visit.app.doctor.mend(visit.caller)
+    visit.app.doctor.repair(visit.caller)
     return Goto("/health/examined?done=mend")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from minutebook.app import App
 from minutebook.feature import Event
 from minutebook.memory.access.provenance import attribute
-from minutebook.memory.knowledge.similar import resembling
+from minutebook.memory.knowledge.similar import similar_field
 from minutebook.memory.search.combined import Ranked, Ranking
 from minutebook.memory.search.recall import Found
 from minutebook.record.caller import Caller
@@ -40,7 +40,7 @@ def store_memory(
     """Keep a new memory."""
     type = MemoryType(memory_type or MemoryType.SEMANTIC)
     draft = Draft(content=content, type=type, user=user_id, metadata=metadata or {})
-    return {"id": app.memories.store(caller, draft).id, **resembling(caller, "id")}
+    return {"id": app.memories.store(caller, draft).id, **similar_field(caller, "id")}
 
 
 def get_memory(app: App, caller: Caller, id: str) -> Shape:
@@ -69,7 +69,7 @@ def update_memory(
     if not changes:
         return get_memory(app, caller, id)
     changed = app.memories.update(caller, id, changes)
-    return _shape(app, caller, changed) | resembling(caller, "id")
+    return _shape(app, caller, changed) | similar_field(caller, "id")
 
 
 def delete_memory(app: App, caller: Caller, id: str) -> Shape:
