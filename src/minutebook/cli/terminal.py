@@ -34,6 +34,9 @@ FIRST = (
 )
 """The commands that `minutebook --help` lists, if they are installed; `help all` lists all."""
 
+FORMER = {"session": "sessions"}
+"""Commands by the names that scripts may still call them by; no list has these."""
+
 NO_COLOR = "NO_COLOR"
 """The variable that turns colours off if it is not empty: https://no-color.org."""
 
@@ -163,6 +166,7 @@ class SubjectGroup(Commands):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, None if there is none."""
+        cmd_name = FORMER.get(cmd_name, cmd_name)
         module = self._modules.get(cmd_name)
         if module is not None and cmd_name not in self.commands:
             for command in importlib.import_module(module).COMMANDS:

@@ -33,6 +33,7 @@ def test_sessions_are_listed_the_latest_first_with_their_titles(written: Run) ->
     lines = done(written, "sessions").splitlines()
     assert ["s2" in lines[0], "s1" in lines[1]] == [True, True]
     assert all("2 turns" in line and "(no summary yet)" in line for line in lines)
+    assert done(written, "session").splitlines() == lines
     done(written, "sessions", "--summarize")
     assert "(no summary yet)" not in done(written, "sessions")
     (first, second) = json.loads(done(written, "sessions", "--json"))
