@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.measure import Table, Timing, asked, machine, publish, timed
-from minutebook.features.models import runtime
 from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.features.models.built_in.tokenizer import Tokenizer
@@ -86,13 +85,12 @@ QUESTION = "which day was the budget meeting moved to"
 
 def speeds(tokenizer: Tokenizer, share: int) -> dict[str, Timing]:
     """Measure one question, a hundred passages, one full passage; full rounds divided by `share`."""
-    embedder, single = builtin.open_model(), builtin.open_model(1)
+    embedder = builtin.open_model()
     sixty, full = texts_of(tokenizer, 60, 100), texts_of(tokenizer, builtin.POSITIONS, 1)
     assert all(len(made.rows) == 1 for made in embedder.embed_passages([*sixty, *full]))
     rounds = 100 // share
     return {
         "query of 12 tokens": timed(lambda _: embedder.embed_query(QUESTION), rounds),
-        "query, one thread": timed(lambda _: single.embed_query(QUESTION), rounds),
         "100 texts of 60 tokens": timed(
             lambda _: embedder.embed_passages(sixty), 8 // share, warm=1
         ),
@@ -150,7 +148,6 @@ def main() -> None:
     near = {} if given.quick else fidelity(builtin.open_model(), tokenizer)
     method = {
         **machine(),
-        "threads": runtime.default_threads(),
         "times": "milliseconds unless said; CPU of all threads, mean a call",
         "fidelity": "cosine with a float32 computation over the same 4-bit weights",
     }

@@ -128,7 +128,7 @@ class Maker:
     def __init__(self, folder: Path | None = None) -> None:
         folder = folder or model_files.FILES
         body = folder / model_files.body_of("multilingual").name
-        self._session = runtime.ModelSession(body.read_bytes(), 1)
+        self._session = runtime.ModelSession(body.read_bytes())
         self.tokenizer = Tokenizer(folder / model_files.TOKENIZER)
         self._words = model_files.WordTable(folder / model_files.words_of("multilingual").name)
 

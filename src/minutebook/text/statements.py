@@ -132,11 +132,12 @@ def _with_states(
     return Statements(read, tuple(_states(shown, read, starts, rows)))
 
 
+@lru_cache(64)
 def whole_of(
     text: str, languages: Languages, packed: bytes | None, spell: Spell | None
 ) -> Statements:
     """Read a text as one statement, as `statements_of` reads its sentences; without any if no word tells something."""
-    whole = _whole(text, languages)
+    whole = sentence_of(" ".join(normalize("NFKC", text[:LONGEST]).split()), languages)
     if not whole.telling:
         return Statements((), ())
     if not packed or spell is None:
@@ -144,16 +145,10 @@ def whole_of(
     return _with_states(text, *unpacked(packed, LONGEST), spell, (whole,))
 
 
-@lru_cache(64)
-def _whole(text: str, languages: Languages) -> Sentence:
-    return sentence_of(" ".join(normalize("NFKC", text[:LONGEST]).split()), languages)
-
-
 def asked_of(text: str, question: Question | None, spell: Spell | None) -> Statements:
     """Read a question; its tokens, where a model made them, make states of words."""
     if question is None or spell is None:
-        read = _read(text)
-        return Statements(read, (None,) * len(read))
+        return statements_of(text, None, None)
     return _with_states(text, *question.tokens, spell)
 
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.memory.maintenance.doctor import Check, Doctor, Finding
 from minutebook.record.records import Entry
 from minutebook.store.disk import network_files
 from tests.world import Opener, World, failed
@@ -31,6 +32,21 @@ def test_a_broken_trail_and_a_model_that_failed_are_findings_with_a_remedy(
     assert "default breaks at entry 2" in found[0].finding
     assert "model.onnx is damaged" in found[1].finding
     assert all(each.remedy for each in found)
+
+
+def test_a_part_that_the_user_may_not_read_is_a_finding_and_the_rest_is_examined(
+    world: World, tmp_path: Path
+) -> None:
+    app, fault = world.app, Finding("This was examined.", "")
+    checks = [Check("The ledger", lambda: [Finding(tmp_path.read_text(), "")])]
+    checks.append(Check("The rest", lambda: [fault]))
+    doctor = Doctor(
+        world.store, app.trail, app.embedding, app.mentions, checks, home=app.settings.home
+    )
+    unread, examined = doctor.examine()
+    assert unread.finding == f"The ledger cannot be read: {tmp_path}: Is a directory"
+    assert unread.remedy
+    assert examined == fault
 
 
 def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None:

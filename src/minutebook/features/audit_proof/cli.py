@@ -246,6 +246,7 @@ def default_key(home: Path) -> Path:
 
 
 def _sign(app: "App", caller: Caller, *, accept: bool) -> None:
+    """Sign each trail, and warn of those that were not signed; exit with 1 if there are any."""
     from minutebook.features.audit_proof.signing import head_signing
 
     refused = app.get(head_signing).sign(caller, accept=accept)

@@ -178,8 +178,8 @@ class Projects:
     def complete_embedded(self) -> None:
         """Note the progress of the vectors of unfinished projects, and complete those that have them all.
 
-        It looks at the organizations in which this process knows of an index under way, and once an hour at all:
-        indices of processes that ended can wait for so long.
+        It looks only at organizations with an index under way in this process, but once an hour at all: an index
+        that another process left unfinished can wait for so long.
         """
         if time.monotonic() >= self._looked_at_all + _LOOK_AT_ALL_EVERY:
             self._looked_at_all = time.monotonic()

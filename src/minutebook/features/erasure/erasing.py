@@ -79,7 +79,7 @@ class Erasing:
         self._rules, self._clock = app.rules, app.clock
         self._selection = ErasureSelection(app)
         self._supersession = app.supersession
-        self._erased_files = [make(app) for make in entries_of("files.erased")]
+        self._erased_copies = [make(app) for make in entries_of("files.erased")]
         self._ledger_texts = app.get(LedgerTexts)
         self._home, self._directory = app.settings.home, data_directory(app.settings)
         self._ledgers = app.settings.of(LedgerSettings).ledgers
@@ -181,8 +181,8 @@ class Erasing:
         for organization, ids in sorted(decisions_among(order.records).items()):
             self._ledger_texts.erase(caller, organization, ids)
             with self._store.transaction(organization):
-                self._note_in_files([(organization, Kind.DECISION, id) for id in ids])
-        for each in self._erased_files:
+                self._note_erased([(organization, Kind.DECISION, id) for id in ids])
+        for each in self._erased_copies:
             done.left += each.remove()
         done.left += self._scrub(rewrites_tables=order.rewrites_tables)
         if order.backups:
@@ -238,7 +238,7 @@ class Erasing:
                 policy.check_may_remove_work_of(caller, responsible_author(author, origin))
             removed = [key, *self._keys_with(record)]
             self._store.delete(type(record), organization, id)
-            self._note_in_files(removed)
+            self._note_erased(removed)
 
     def _keys_with(self, record: Record) -> Iterator[Key]:
         """Yield the keys of the records that are removed with a record and have copies on other machines."""
@@ -251,8 +251,8 @@ class Erasing:
                 if isinstance(edge, Link | Relation):
                     yield home, edge.kind, edge.id
 
-    def _note_in_files(self, keys: Sequence[Key]) -> None:
-        for each in self._erased_files:
+    def _note_erased(self, keys: Sequence[Key]) -> None:
+        for each in self._erased_copies:
             each.note(keys)
 
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:

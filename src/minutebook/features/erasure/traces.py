@@ -103,6 +103,7 @@ class Finder:
         found = {self._pieces_of[form] for form in self._short if form in data}
         count = len(data) - _WINDOW + 1
         if count > 0 and self._by_start:
+            # The eight bytes at each place as one number, without a copy of the data.
             windows = np.ndarray((count,), np.uint64, data, strides=(1,))
             for place in np.flatnonzero(self._table[_slots(windows)]).tolist():
                 for form in self._by_start.get(data[place : place + _WINDOW], ()):

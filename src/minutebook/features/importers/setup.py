@@ -45,6 +45,7 @@ def _instructions() -> Iterator[ImportSource]:
 
 
 def _offer(run: SetupRun, name: str, sources: Sequence[ImportSource], *, is_begun: bool) -> Offer:
+    """Return the offer to import a program's sources, with the time that it takes; without a question if all is here."""
     files = [file for source in sources for file in source.files]
     megabytes = sum(file.size for file in files) / _MEGABYTE
     subject = SOURCES[name].count(len(files))

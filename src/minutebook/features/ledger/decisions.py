@@ -47,6 +47,7 @@ class DecisionActs:
             )
 
         def plan() -> list[Decision]:
+            """Return the decision to be committed, once the ledger is locked and the target still free."""
             lineage.check_may_record(
                 caller, self._ledgers.tables.active_on(lineage.scoped_target(decision))
             )
@@ -74,6 +75,7 @@ class DecisionActs:
             decision = self._ledgers.tables.with_first_spelling(decision)
 
         def plan() -> list[Decision]:
+            """Return the new decision and the old ones as it supersedes them, once the ledger is locked."""
             old = [self._store.read(caller, Decision, old_id) for old_id in dict.fromkeys(old_ids)]
             key = lineage.scoped_target(decision)
             lineage.check_may_supersede(caller, key, old, self._ledgers.tables.active_on(key))

@@ -90,6 +90,7 @@ class Proposals:
         )
 
         def plan() -> list[Decision]:
+            """Return the decision and those that it supersedes, once the ledger is locked."""
             # Others may have accepted it, or decided on its target, meanwhile.
             lineage.check_is_pending(self._store.read(caller, Proposal, id))
             active = self._ledgers.tables.active_on(lineage.scoped_target(decision))

@@ -71,6 +71,7 @@ class DecisionWriter:
         with self.ledgers.locked(draft.organization) as ledger:
 
             def attempt() -> Decision:
+                """Write the draft and what follows from it, in one transaction that ends with the commit in Git."""
                 with _naming_commit() as committed:
 
                     def commit(draft: Decision) -> Decision:
@@ -99,6 +100,7 @@ class DecisionWriter:
         with self.ledgers.locked(organization) as ledger:
 
             def attempt() -> Decision:
+                """Write the decision, those it superseded and the accepted proposal, in one transaction."""
                 decision, others = self.ledgers.following.accept(
                     self.ledgers.repository(organization), proposal
                 )

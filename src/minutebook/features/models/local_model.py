@@ -80,13 +80,13 @@ class FolderEmbedder:
     each with the prefix; of a query only the first part is embedded.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
         if graph is None or not (folder / TOKENIZER).is_file():
             raise ModelUnavailable("{folder} holds no model", _REMEDY, folder=folder)
         self._recipe = _read_recipe(folder)
         self._tokenizer = _open_tokenizer(folder / TOKENIZER)
-        self._session = ModelSession(graph, threads)
+        self._session = ModelSession(graph)
         self._output = _output_of(self._session.outputs)
         questions = np.stack([self.embed_query(text).vector for text in QUESTIONS])
         passages = np.stack([each.vector for each in self.embed_passages(PASSAGES)])

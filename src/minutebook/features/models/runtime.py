@@ -22,15 +22,15 @@ PADDED_TOKENS = 256
 class ModelSession:
     """One loaded graph; `run` may be called from several threads."""
 
-    def __init__(self, graph: Path | bytes, threads: int | None = None) -> None:
+    def __init__(self, graph: Path | bytes) -> None:
         # onnxruntime 1.29 and later report usage unless this is set before they are imported.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
         from onnxruntime.capi import onnxruntime_pybind11_state as state
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or default_threads()
-        options.inter_op_num_threads = 1
+        # Two threads take a fifth more CPU for the same text; docs/decisions/0003-built-in-model.md.
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False
         options.log_severity_level = 4  # what it would log it also raises
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -63,11 +63,6 @@ class ModelSession:
         """Run the graph; return the named outputs, or all."""
         names = list(outputs or self.outputs)
         return dict(zip(names, self._session.run(names, dict(inputs)), strict=True))
-
-
-def default_threads() -> int:
-    """Return the number of threads for one run: two if the machine has two cores, else one."""
-    return min(2, os.cpu_count() or 1)
 
 
 def batches(lengths: Sequence[int], budget: int = PADDED_TOKENS) -> list[list[int]]:

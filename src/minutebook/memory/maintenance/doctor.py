@@ -12,6 +12,7 @@ from minutebook.model.service import Embedding
 from minutebook.record.caller import Caller
 from minutebook.record.errors import StoreDamaged
 from minutebook.record.filters import default_organization
+from minutebook.record.reason import os_error_reason
 from minutebook.record.records import Kind
 from minutebook.store.disk.room import is_almost_full, write_obstacle_in
 from minutebook.store.protocol import Tended
@@ -90,6 +91,9 @@ class Doctor:
         except StoreDamaged as error:
             finding = f"{check.part} cannot be read: {error.what}"
             return [Finding(finding, _repair_advice(self._store), is_damage=True)]
+        except OSError as error:
+            finding = f"{check.part} cannot be read: {os_error_reason(error.filename, error)}"
+            return [Finding(finding, "let this user read it; the other parts were examined")]
 
 
 def damage_findings(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:

@@ -316,8 +316,8 @@ class Retriever:
 
     def empty(self, embedding: QueryEmbedding | None, of: type[TextRecord] = Memory) -> Signals:
         """Return empty signals for records of a class."""
-        vector: Scores | None = None if embedding is None else {}
-        return Signals(vector, {}, unrelated=self._embeddings.unrelated(of))
+        unrelated = self._embeddings.unrelated(of)
+        return Signals(None if embedding is None else {}, {}, unrelated=unrelated)
 
     def propose(self, of: type[TextRecord], view: View, asked: Asked, limit: int) -> Signals:
         """Return the best of the selected records by each signal, every one with its cosine.
@@ -409,8 +409,7 @@ class Retriever:
         best = nsmallest(COMPARED, found.lexical, key=lambda key: (-found.lexical[key], key))
         if not best or not (is_short or found.vector is None):
             return
-        here = view.where(ids=frozenset(id for _, id in best))
-        held = here.holding_words(of, query.words)
+        held = view.where(ids=frozenset(id for _, id in best)).holding_words(of, query.words)
         holding = [{(view.organization, id) for id in ids} for ids in held]
         if is_short:
             found.with_every_word = set(best).intersection(*holding)

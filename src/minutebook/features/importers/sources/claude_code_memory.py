@@ -106,7 +106,7 @@ def folder_of(home: Path) -> str:
 
 
 def _folder_in(path: Path, name: str) -> str:
-    """Return the first working folder in a transcript, or the folder above it, that Claude Code names so; else empty."""
+    """Return the folder that Claude Code names `name`: the first working folder in a transcript or one above; else empty."""
     transcript = ImportSource(path, claude_code.is_wanted)
     for file in transcript.files:
         for line in islice(transcript.objects(file), _MOST_LINES):

@@ -391,6 +391,7 @@ class _Walk:
         """Whether the waiting commits may still change the result."""
         if self._open:
             return True
+        # All that wait are hidden: they still matter if they are not older than all that were found.
         return bool(self.found and self._waiting and -self._waiting[0][0] >= self._oldest)
 
     def show(self, id: pygit2.Oid) -> None:

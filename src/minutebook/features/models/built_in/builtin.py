@@ -72,17 +72,17 @@ class BuiltInEmbedder:
     off; a passage is split into parts that share OVERLAP tokens, each with the prefix.
     """
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self) -> None:
         from minutebook.features.models.built_in.tokenizer import Tokenizer
 
         self._tokenizer = Tokenizer(model_files.FILES / model_files.TOKENIZER)
         end = self._tokenizer.end
-        self._multilingual = WindowedModel("multilingual", POSITIONS, OVERLAP, end, threads)
+        self._multilingual = WindowedModel("multilingual", POSITIONS, OVERLAP, end)
         with np.load(ENGLISH_SPACE) as space:
             self._space = _EnglishSpace(
                 *(space[each].astype(np.float32) for each in ("map", "mean"))
             )
-        self._english = EnglishModel(threads)
+        self._english = EnglishModel()
         self._mean = np.load(MEAN_STATE).astype(np.float32)
         self._mean_question = np.load(MEAN_QUESTION).astype(np.float32)
         self._query = [self._tokenizer.begin, *self._tokenizer.ids(QUERY_PREFIX)]
@@ -185,13 +185,10 @@ def _concatenate(first: Rows, second: Rows) -> Rows:
     return np.hstack([first_weight * first, second_weight * second])
 
 
-def open_model(threads: int | None = None) -> BuiltInEmbedder:
-    """Open both models. `threads` is the number of threads of one run; `default_threads` if None.
-
-    Raises ModelUnavailable if this installation has no model, or a damaged one.
-    """
+def open_model() -> BuiltInEmbedder:
+    """Open both models. Raises ModelUnavailable if this installation has no model, or a damaged one."""
     model_files.require_files()
     try:
-        return BuiltInEmbedder(threads)
+        return BuiltInEmbedder()
     except (OSError, ValueError, RuntimeError) as error:
         raise model_files.unreadable(error) from error

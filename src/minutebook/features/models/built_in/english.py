@@ -53,10 +53,10 @@ class EnglishText:
 class EnglishModel:
     """The English model; safe to call from several threads."""
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self) -> None:
         self._pieces = VOCABULARY.read_text(encoding="utf-8").removesuffix("\n").split("\n")
         self._tokenizer = _tokenizer(self._pieces)
-        self._model = WindowedModel("english", POSITIONS, OVERLAP, _END, threads)
+        self._model = WindowedModel("english", POSITIONS, OVERLAP, _END)
         self._surprise = _surprises(self._pieces)
 
     def ids(self, text: str) -> list[int]:

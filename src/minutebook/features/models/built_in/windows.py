@@ -50,10 +50,8 @@ class WindowedModel:
     A text gives the same output alone and in any batch, to within 1e-6.
     """
 
-    def __init__(
-        self, language: str, positions: int, overlap: int, end: int, threads: int | None
-    ) -> None:
-        self._session = runtime.ModelSession(body_of(language), threads)
+    def __init__(self, language: str, positions: int, overlap: int, end: int) -> None:
+        self._session = runtime.ModelSession(body_of(language))
         self._words = WordTable(words_of(language))
         self._positions = positions
         self._overlap = overlap
