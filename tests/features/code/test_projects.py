@@ -40,8 +40,8 @@ settings = settings_at(sys.argv[1], embedder="none", durability="normal")
 app = open_app(settings)
 def progress(part, what):
     print(json.dumps([part, what]), flush=True)
-from minutebook.record.caller import in_call
-caller = in_call(settings.caller(), progress=progress)
+from minutebook.record.caller import with_call
+caller = with_call(settings.caller(), progress=progress)
 indexed = app.get(Projects).index(caller, sys.argv[2])
 print(json.dumps(["created", indexed.created]), flush=True)
 app.close()

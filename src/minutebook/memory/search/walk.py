@@ -83,7 +83,7 @@ class GraphWalk:
         *,
         by_meaning: bool,
     ) -> dict[str, float]:
-        """Multiply how near each memory is with how well it answers the rest of the question."""
+        """Return the scores of memories: the nearness of each times its match with the rest of the question."""
         rest = _without_names(view, query, named)
         matches = self._matches(view, rest, ranks) if by_meaning else dict.fromkeys(ranks, 1.0)
         return {id: nearness * matches.get(id, 0.0) for id, nearness in _nearness(ranks).items()}
