@@ -54,7 +54,7 @@ def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None
         world.remember(text)
     world.entity("Ana")
     before = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
-    world.app.doctor.rebuild(world.caller)
+    world.app.doctor.repair(world.caller)
     again = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
     assert again == before
     assert findings(world) == []
