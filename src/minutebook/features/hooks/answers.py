@@ -105,7 +105,7 @@ def answer(
     match event.moment:
         case HookMoment.START | HookMoment.PROMPT:
             found = find(app, caller, local_question(settings, client, event))
-            brief = found.given
+            brief = found.brief
             notice = NOTICE if needs_notice(str(settings.home), client, event.session) else ""
             result = HookAnswer(
                 "nothing to say" if brief.text is None and not notice else "answered",

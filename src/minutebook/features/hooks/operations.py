@@ -42,8 +42,8 @@ class HookQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A brief: its text, None if it is empty, its tokens, and the ids of its records."""
+class Brief:
+    """The text of a brief, None if it is empty, its tokens, the ids of its records, and whether it is that of a start."""
 
     text: str | None
     tokens: int
@@ -52,10 +52,10 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class HookBrief:
+class FoundBrief:
     """A brief, the prompt that it answers or None, and the hits of the prompt with their relevance."""
 
-    given: Given
+    brief: Brief
     question: str | None
     got: tuple[tuple[Record, float], ...]
 
@@ -65,7 +65,7 @@ class HookBrief:
             app.note_answer(caller, ACT, self.question, self.got)
 
 
-def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
+def find(app: "App", caller: Caller, asked: HookQuestion) -> FoundBrief:
     """Return the brief for a session's start or a prompt; nothing is noted in the recall log yet."""
     from minutebook.features.hooks.contexts import HookContexts, joined
     from minutebook.features.importers.sources.reading.conversation import session_name
@@ -83,22 +83,22 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
     question = None if hits is None or asked.prompt is None else without_private(asked.prompt)
     context, got = joined(start, hits), () if hits is None else tuple(hits.got)
     if context is None:
-        return HookBrief(Given(None, 0, (), is_briefing), question, got)
-    return HookBrief(
-        Given(context.text, context.tokens, tuple(context.ids), is_briefing), question, got
+        return FoundBrief(Brief(None, 0, (), is_briefing), question, got)
+    return FoundBrief(
+        Brief(context.text, context.tokens, tuple(context.ids), is_briefing), question, got
     )
 
 
 @operation("knowledge")
 def brief(
     app: "App", caller: Caller, asked: HookQuestion, folder: FolderScope | None = None
-) -> Given:
+) -> Brief:
     """Return the brief for a session's start or a prompt, and note its hits."""
     check_range("tokens", asked.tokens, _MOST_TOKENS, 0)
     caller = in_folder(caller, folder)
     found = find(app, caller, asked)
     found.note(app, caller)
-    return found.given
+    return found.brief
 
 
 OPERATIONS = (brief,)
