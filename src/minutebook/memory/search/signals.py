@@ -334,8 +334,7 @@ class Retriever:
 
     def matches(self, of: type[TextRecord], view: View, query: TextQuery, limit: int) -> Scores:
         """Return the best of the selected records by words."""
-        found = view.match(of, query, limit)
-        return {(view.organization, each.id): each.score for each in found}
+        return {(view.organization, each.id): each.score for each in view.match(of, query, limit)}
 
     def judged(
         self, query: str, found: Signals, looked_through: Mapping[type[TextRecord], Iterable[View]]
@@ -344,8 +343,7 @@ class Retriever:
 
         Where none of the best texts is in its language, it is possibly answered from a lower chance on.
         """
-        texts = sum(self.count(of, views) for of, views in looked_through.items())
-        judged = found.judged(query, texts)
+        judged = found.judged(query, sum(self.count(*each) for each in looked_through.items()))
         is_possible = judged.chance >= POSSIBLE_FROM
         if is_possible or not self._is_near_across_languages(query, judged, looked_through):
             return judged

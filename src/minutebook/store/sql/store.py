@@ -237,9 +237,8 @@ class SqlStore(ABC):
     def _holding_words(
         self, number: int, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
     ) -> list[set[str]]:
-        indices = self.upkeep.indices
-        asked = indices.conditions(number, of, where)
-        return holding_words(indices.words(number, of), asked, words)
+        asked = self.upkeep.indices.conditions(number, of, where)
+        return holding_words(self.upkeep.indices.words(number, of), asked, words)
 
     @abstractmethod
     def _ranked(
