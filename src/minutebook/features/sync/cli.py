@@ -61,9 +61,7 @@ def sync(
     from minutebook.features.sync.remotes import remote_of
 
     if check and (compact or again):
-        raise InvalidInput(
-            "--check", "changes nothing, so it does not go with --compact or --again"
-        )
+        raise InvalidInput("--check", "changes nothing: leave out --compact and --again")
     place = remote_of(remote, sync_folder(settings_of(options)), Path.cwd())
     with (
         interruptible("Stopped. The next sync goes on from here."),

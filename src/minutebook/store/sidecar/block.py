@@ -200,8 +200,7 @@ def _arranged(
     """
 
     def column(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
-        rows = [part[at] for part, at in zip(parts, alive, strict=True)]
-        return np.concatenate(rows)[order]
+        return np.concatenate([part[at] for part, at in zip(parts, alive, strict=True)])[order]
 
     valid_from = column(block.valid_from for block in blocks)
     valid_until = column(block.valid_until for block in blocks)

@@ -203,8 +203,7 @@ class Indices:
 
     def _index(self, key: IndexKey) -> Index[Any]:
         """Return an open index, opening it if necessary."""
-        index = self._open.get(key)
-        if index is not None:
+        if (index := self._open.get(key)) is not None:
             return index
         with self._database.reading() as connection:
             named = connection.row(
