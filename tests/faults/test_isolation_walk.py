@@ -109,7 +109,7 @@ def test_a_walk_in_a_store_that_shows_all_to_everybody_is_stopped(
 def test_a_walk_in_a_store_whose_trail_misses_what_was_changed_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Trail, "_made", lambda self, audit, organization, begun: iter(()))
+    monkeypatch.setattr(Trail, "_fingerprints", lambda self, audit, organization, begun: iter(()))
     steps = steps_of(1, 20)
     done, wrong = play("governed", steps, Figures(), 10)
     assert len(done) == 10

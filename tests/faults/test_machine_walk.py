@@ -67,7 +67,7 @@ def test_machines_end_equal_though_their_place_loses_files_or_is_put_back(tmp_pa
 def test_a_walk_is_stopped_where_the_trail_misses_what_was_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Trail, "_made", lambda self, audit, organization, begun: iter(()))
+    monkeypatch.setattr(Trail, "_fingerprints", lambda self, audit, organization, begun: iter(()))
     with pytest.raises(AssertionError, match="the trail has no entry with its digest"):
         walked(tmp_path, Random(1), 20)
 
