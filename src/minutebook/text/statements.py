@@ -31,6 +31,9 @@ MOST_SENTENCES = 12
 LONGEST = 4_000
 """Characters of a text that are looked at, and the most tokens: a character is seldom more than one."""
 
+LEAST_STEM = 4
+"""The least number of first letters that two forms of a word share."""
+
 REMEMBERED = 256
 """Texts that stay read, since what is near one question is near the next: some 30 kB each."""
 
@@ -93,6 +96,11 @@ class Sentence:
     def written(self, numbers: Sequence[int]) -> str:
         """Return some of the telling words, by number, as they are written."""
         return " ".join(self.words[self.telling[each]].text for each in numbers)
+
+    @property
+    def content_words(self) -> list[StatementWord]:
+        """The words that tell something, in order."""
+        return [self.words[place] for place in self.telling]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +226,7 @@ def _read_word(
     is_large = written[:1].isupper()
     if (
         is_label
-        or _has_figure(written)
+        or any(map(str.isdigit, written))
         or (is_large and (not (is_first or "german" in languages) or _is_name(written)))
     ):
         sort = Sort.NAME
@@ -234,10 +242,6 @@ def _read_word(
 def _is_name(word: str) -> bool:
     """Tell whether a word is written as names of products are: capitals or signs inside it."""
     return any(map(str.isupper, word[1:])) or any(each in word for each in ".+#/")
-
-
-def _has_figure(word: str) -> bool:
-    return any(map(str.isdigit, word))
 
 
 def _states(
@@ -282,3 +286,35 @@ def _starts(text: str, pieces: Sequence[str]) -> list[int]:
         starts.append(begin)
         at = begin + len(letters)
     return starts
+
+
+def forms(ones: Sequence[str], others: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell for each word of one list and each of another whether they are forms of one word, (ones, others)."""
+    are_forms = np.zeros((len(ones), len(others)), np.bool_)
+    by_stem: dict[str, list[int]] = {}
+    for column, other in enumerate(others):
+        by_stem.setdefault(other[:LEAST_STEM], []).append(column)
+    for row, one in enumerate(ones):
+        for column in by_stem.get(one[:LEAST_STEM], ()):
+            are_forms[row, column] = is_form(one, others[column])
+    return are_forms
+
+
+@lru_cache(1 << 14)
+def is_form(one: str, other: str) -> bool:
+    """Tell whether two words are forms of one word.
+
+    They share their first four letters or more, and only an ending differs: at most two letters of the shorter word, and
+    four of the longer. Words with digits have no other forms.
+    """
+    if one == other:
+        return True
+    if one[:LEAST_STEM] != other[:LEAST_STEM] or any(c.isdigit() for c in one + other):
+        return False
+    short, long = sorted((one, other), key=len)
+    common = LEAST_STEM
+    if len(short) < LEAST_STEM:
+        return False
+    while common < len(short) and short[common] == long[common]:
+        common += 1
+    return common >= len(short) - 2 and len(long) - common <= 4
