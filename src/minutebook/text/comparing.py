@@ -1,80 +1,91 @@
-"""Compare two sentences word by word: the common part, the differences, and the sorts of these."""
+"""Compare two sentences word by word: what they share, where they differ, and of which sort the differences are.
+
+The result is named *signs*, numbers in about [0, 1], that a small network weighs (`text/nets.py`); their names are part
+of the fitted weights. A *content word* says what a sentence is about (`StatementWord.is_telling`) and is given by its number
+among the sentence's; its *state* is the unit vector that the embedding model gave its tokens.
+"""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.text.note_words import OPPOSITES
-from minutebook.text.statements import Floats, Sentence, Sort, Statements, StatementWord
+from minutebook.text.statements import (
+    Floats,
+    Sentence,
+    Sort,
+    Statements,
+    StatementWord,
+    forms,
+    is_form,
+)
 
 PROBE: Floats = np.load(Path(__file__).with_name("word_roles.npy")).astype(np.float32)
-"""By which a word's state tells its role, shape (d + 1, 2): fitted by `benchmarks/fit_revisions.py`."""
-
-LEAST_STEM = 4
-"""Letters with which two forms of a word begin, at least."""
+"""Logistic regressions on a word's state, for the columns of `roles_of`, (d + 1, 3); the last row is the bias."""
 
 SAME = 0.62
-"""The cosine of two words' states from which on they say the same."""
+"""The least cosine of the states of two words that say the same."""
 
 NEVER_SAME = 0.5
-"""The cosine at most of two numbers, two days or two opposites, whose states are near whatever they say."""
+"""The cosine of two different numbers, days or opposites counts as at most this: their states are near whatever they say."""
 
 KIN = 0.3
-"""The nearness from which on two words may stand for one another: two days, two tools, two names."""
+"""The least nearness of two words of which one may replace the other, such as two days, two tools, two names."""
 
 OF_ONE_SORT, OF_ONE_NEIGHBOUR = 0.15, 0.15
-"""What makes two words nearer than their states: being two numbers or names; each word beside both."""
+"""Added to the cosine of two words in their nearness: if both are numbers or names; for each neighbour that both share."""
 
 _MOST = 4
+"""The count of differences at which a sign is 1."""
 
 _LONGEST_SLOT = 3
-"""Words that stand for one another, at most, where two sentences agree in all others."""
+"""The most words, on either side, in the one place where two sentences differ."""
 
 _NEITHER = np.array([0.5], np.float32)
-"""The role of a word where there is none."""
+"""The chance of a role where there is no word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Which telling words of two sentences say the same, and which stand in the place of others.
+    """How the content words of an older and a newer sentence correspond.
 
-    `cosines` has the shape (older's telling words, newer's); where no states are known, 1 for forms of one
-    word and else 0.
+    `cosines` are those of the states of each older and newer word, (older, newer); without states 1 for two forms of one
+    word, else 0. `same` has the same shape: whether two words are forms of one word.
+
+    What begins with `old` is about the older sentence's words, what begins with `new` about the newer's: `roles`,
+    (words, 3), as `roles_of` returns them; `best`, (words,), the greatest cosine with a word of the other sentence; `said`,
+    (words,), whether the other sentence has the word in some form. `only_old` and `only_new` are the numbers of the words
+    that the other sentence has in no form. `asked` computes how well both answer the question; None if there is none.
     """
 
     older: Sentence
     newer: Sentence
     cosines: Floats
     same: NDArray[np.bool_]
-    """Where two words are forms of one, shape as `cosines`."""
     old_roles: Floats
-    """Of each telling word how likely it names a thing, and what is said rather than of what, (n, 2)."""
     new_roles: Floats
     old_best: Floats
-    """Of each telling word the greatest cosine with one of the other sentence."""
     new_best: Floats
     old_said: NDArray[np.bool_]
-    """Whether the other sentence has each telling word in some form."""
     new_said: NDArray[np.bool_]
     only_old: list[int]
-    """Numbers of the older's telling words that the newer has in no form."""
     only_new: list[int]
     has_states: bool
     asked: "Callable[[], SharedWords] | None" = None
-    """How well both answer the question, if there is one: worked out when it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedWords:
-    """How well each telling word of a question is said by the words of two sentences and by their whole texts.
+    """How well an older and a newer sentence, and the texts around them, have the words of a question, in [0, 1].
 
-    `by_old` has the shape (question's words, older's telling words), `by_new` likewise, in [0, 1];
-    `of_old` and `of_new` are the best by any word of each text, (question's words,).
+    `by_old` is the match of each word of the question with each of the older sentence, (question's words, older's);
+    `of_old` the best match of each word of the question with any word of the older text, (question's words,). `by_new` and
+    `of_new` are the same for the newer. `scores` are the late interaction of the question with the older and the newer
+    text; both 0 if either is not known.
     """
 
     by_old: Floats
@@ -82,12 +93,15 @@ class SharedWords:
     of_old: Floats
     of_new: Floats
     scores: tuple[float, float] = (0.0, 0.0)
-    """The late interaction of the question with either text; 0 where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place where two sentences differ: the numbers of the telling words that stand for one another."""
+    """A place where two sentences differ: a content word of the older, by number, and the one of the newer in its place.
+
+    `cosine` is that of their states. `is_left_same` and `is_right_same` tell whether the words before them, and those
+    after them, are forms of one word.
+    """
 
     old: int
     new: int
@@ -103,7 +117,10 @@ def align(
     new_states: Floats | None,
     asked: "Callable[[], SharedWords] | None" = None,
 ) -> Alignment:
-    """Align the telling words of two sentences."""
+    """Align the content words of two sentences by their states (words, d), or by their forms where either has none.
+
+    `asked` computes how well both answer a question, if there is one.
+    """
     old, new = older.keys, newer.keys
     same = forms(old, new)
     old_said: NDArray[np.bool_] = np.asarray(same.any(axis=1))
@@ -113,9 +130,9 @@ def align(
     if old_states is not None and new_states is not None:
         cosines = old_states @ new_states.T
         cosines = np.where(same, np.maximum(cosines, SAME), cosines)
-        for one, other in _exclusive(older, newer):
-            if not same[one, other]:
-                cosines[one, other] = min(cosines[one, other], NEVER_SAME)
+        for old_word, new_word in _exclusive(older, newer):
+            if not same[old_word, new_word]:
+                cosines[old_word, new_word] = min(cosines[old_word, new_word], NEVER_SAME)
     return Alignment(
         older,
         newer,
@@ -135,44 +152,52 @@ def align(
 
 
 def _exclusive(older: Sentence, newer: Sentence) -> Iterator[tuple[int, int]]:
-    """Yield the telling words of two sentences, by number, that cannot say the same: numbers, days, opposites."""
-    news = [(_value(word), word.key) for word in _telling(newer)]
-    for one, word in enumerate(_telling(older)):
-        value, against = _value(word), OPPOSITES.get(word.key, ())
-        if not value and not against:
+    """Yield the numbers of an older and a newer content word that exclude each other: two numbers, two days, opposites."""
+    new_words = [(_value(word), word.key) for word in newer.content_words]
+    for old_number, word in enumerate(older.content_words):
+        value, opposites = _value(word), OPPOSITES.get(word.key, ())
+        if not value and not opposites:
             continue
-        for other, (its, key) in enumerate(news):
-            if (value and value == its) or key in against:
-                yield one, other
+        for new_number, (new_value, key) in enumerate(new_words):
+            if (value and value == new_value) or key in opposites:
+                yield old_number, new_number
 
 
 def _value(word: StatementWord) -> str:
-    """Return the sort of a value of which no two say the same: number, day; empty for any other word."""
+    """Return "number" or "day" for a word that is one, as no two different ones say the same; "" for any other word."""
     return "number" if word.sort is Sort.NUMBER else "day" if word.is_day else ""
 
 
 def _are_opposed(older: Sentence, newer: Sentence) -> bool:
-    """Tell whether one sentence has a word, and the other not, whose opposite the other has, and it not."""
-    old, new = ({each.key for each in side.words} for side in (older, newer))
+    """Tell whether a word that only the older sentence has is the opposite of one that only the newer has."""
+    old, new = ({word.key for word in side.words} for side in (older, newer))
     return any(OPPOSITES[key] & (new - old) for key in (old - new) & OPPOSITES.keys())
 
 
 def said_by(asked: Statements, sentence: Sentence, states: Floats | None) -> Floats:
-    """Return how well the words of a sentence say those of a question, (question's words, sentence's), in [0, 1]."""
-    found = []
-    for question, own in zip(asked.sentences, asked.states, strict=True):
-        same = forms(question.keys, sentence.keys).astype(np.float32)
-        if own is not None and states is not None:
-            same = np.maximum(same, np.clip(own @ states.T / SAME, 0, 1))
-        found.append(same)
-    if not found:
+    """Return how well each word of a sentence matches each of a question, (question's words, sentence's), in [0, 1].
+
+    1 for two forms of one word, else the cosine of their states, in parts of SAME. `states` are the sentence's, (words, d).
+    """
+    matches = []
+    for question, question_states in zip(asked.sentences, asked.states, strict=True):
+        match = forms(question.keys, sentence.keys).astype(np.float32)
+        if question_states is not None and states is not None:
+            match = np.maximum(match, np.clip(question_states @ states.T / SAME, 0, 1))
+        matches.append(match)
+    if not matches:
         return np.zeros((0, len(sentence.telling)), np.float32)
-    return np.vstack(found)
+    return np.vstack(matches)
 
 
 def roles_of(sentence: Sentence, states: Floats | None) -> Floats:
-    """Return for each telling word how likely it is a thing, a predicate rather than a subject, and a name, (n, 3)."""
-    words = _telling(sentence)
+    """Return the chances of three roles for each content word, (words, 3).
+
+    Column 0: it names a thing. Column 1: it is a value, which is said of the subject, rather than the subject. Column 2: it
+    is a name. By states (words, d); without them by the word's place, as values tend to come late. How numbers and names
+    are written decides over both.
+    """
+    words = sentence.content_words
     if states is not None and len(PROBE) == states.shape[1] + 1:
         found: Floats = 1 / (1 + np.exp(-(states @ PROBE[:-1] + PROBE[-1])))
     else:
@@ -190,41 +215,13 @@ def roles_of(sentence: Sentence, states: Floats | None) -> Floats:
     return found
 
 
-def forms(ones: Sequence[str], others: Sequence[str]) -> NDArray[np.bool_]:
-    """Tell which of two lists of words are forms of one, shape (ones, others)."""
-    found = np.zeros((len(ones), len(others)), np.bool_)
-    beginning: dict[str, list[int]] = {}
-    for place, other in enumerate(others):
-        beginning.setdefault(other[:LEAST_STEM], []).append(place)
-    for place, one in enumerate(ones):
-        for beside in beginning.get(one[:LEAST_STEM], ()):
-            found[place, beside] = is_form(one, others[beside])
-    return found
-
-
-@lru_cache(1 << 14)
-def is_form(one: str, other: str) -> bool:
-    """Tell whether two words are forms of one: they begin with the same four letters or more."""
-    if one == other:
-        return True
-    if one[:LEAST_STEM] != other[:LEAST_STEM] or any(c.isdigit() for c in one + other):
-        return False
-    short, long = sorted((one, other), key=len)
-    common = LEAST_STEM
-    if len(short) < LEAST_STEM:
-        return False
-    while common < len(short) and short[common] == long[common]:
-        common += 1
-    return common >= len(short) - 2 and len(long) - common <= 4
-
-
 def signs(pair: Alignment) -> dict[str, float]:
-    """Return the signs by which a newer sentence revises an older one or does not, each in about [0, 1]."""
+    """Return all signs for or against the newer sentence revising the older, by name, each in about [0, 1]."""
     return unasked_signs(pair) | signs_of_question(pair)
 
 
 def unasked_signs(pair: Alignment) -> dict[str, float]:
-    """Return the signs that no question gives."""
+    """Return the signs that need no question, by name."""
     older, newer = pair.older, pair.newer
     only_old, only_new = pair.only_old, pair.only_new
     places = places_of(pair, only_old, only_new)
@@ -258,14 +255,14 @@ def unasked_signs(pair: Alignment) -> dict[str, float]:
 
 
 def whole_signs(pair: Alignment) -> dict[str, float]:
-    """Return the signs by which two whole texts say the same, or one says otherwise: also of the place that differs."""
+    """Return the signs for two whole texts, each read as one sentence: all of `signs`, and those of the place that differs."""
     return {**signs(pair), **_of_slot(pair)}
 
 
 def is_exchangeable(found: Mapping[str, float]) -> bool:
-    """Tell by the signs of two whole texts whether they differ in one name or word, which may be the subject of each.
+    """Tell by `whole_signs` whether two texts differ in one name or word only, which may be the subject of each.
 
-    A number that stands after a word and before none is the name of one of several things ("release 2.3"), too.
+    A number after a word and before none counts as such a name: it tells one of several things ("release 2.3").
     """
     if not found.get("slot, nothing in it the same") or found["slot is a day"]:
         return False
@@ -277,10 +274,10 @@ def is_exchangeable(found: Mapping[str, float]) -> bool:
 
 
 def _coverage(pair: Alignment) -> dict[str, float]:
-    """Return how much of each sentence the other says, by states and by forms of words."""
+    """Return the signs of how much of each sentence the other has, by states and by forms of words."""
     shares = [np.maximum(each, 0).mean() for each in (pair.old_best, pair.new_best)]
-    forms = [each.mean() for each in (pair.old_said, pair.new_said)]
-    words = [_telling(pair.older), _telling(pair.newer)]
+    said = [each.mean() for each in (pair.old_said, pair.new_said)]
+    words = [pair.older.content_words, pair.newer.content_words]
     numbers = [{each.key for each in side if each.sort is Sort.NUMBER} for side in words]
     names = [roles[:, 2] > 0.5 for roles in (pair.old_roles, pair.new_roles)]
     return {
@@ -291,29 +288,29 @@ def _coverage(pair: Alignment) -> dict[str, float]:
         "names in one alone": float(bool(names[0].any()) != bool(names[1].any())),
         "less covered": float(min(shares)),
         "more covered": float(max(shares)),
-        "fewer words common": float(min(forms)),
-        "more words common": float(max(forms)),
+        "fewer words common": float(min(said)),
+        "more words common": float(max(said)),
     }
 
 
 def _of_places(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
-    """Return how many places differ, by the sort of the difference and by its position."""
-    olds, news = _telling(pair.older), _telling(pair.newer)
+    """Return the signs of the places that differ: how many, of which sort, and where."""
+    old_words, new_words = pair.older.content_words, pair.newer.content_words
     sorts = [
         (
-            _sort(olds[each.old], pair.old_roles[each.old]),
-            _sort(news[each.new], pair.new_roles[each.new]),
+            _sort(old_words[each.old], pair.old_roles[each.old]),
+            _sort(new_words[each.new], pair.new_roles[each.new]),
         )
         for each in places
     ]
-    numbers = sum(pair == (Sort.NUMBER, Sort.NUMBER) for pair in sorts)
-    names = sum(pair == (Sort.NAME, Sort.NAME) for pair in sorts)
-    beside = [
+    numbers = sum(both == (Sort.NUMBER, Sort.NUMBER) for both in sorts)
+    names = sum(both == (Sort.NAME, Sort.NAME) for both in sorts)
+    before_the_same = [
         each
         for each, sort in zip(places, sorts, strict=True)
         if each.is_right_same and sort != (Sort.NUMBER, Sort.NUMBER)
     ]
-    last = (len(olds) - 1, len(news) - 1)
+    last = (len(old_words) - 1, len(new_words) - 1)
     return {
         "no place differs": float(not places),
         "one place differs": float(len(places) == 1),
@@ -324,7 +321,7 @@ def _of_places(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
         "kinship of what differs": max((each.cosine for each in places), default=0.0),
         "first words differ": float(any(each.old == 0 and each.new == 0 for each in places)),
         "last words differ": float(any((each.old, each.new) == last for each in places)),
-        "differs before the same": float(bool(beside)),
+        "differs before the same": float(bool(before_the_same)),
         "differs after the same": float(any(each.is_left_same for each in places)),
         "differs within the same": float(
             any(each.is_left_same and each.is_right_same for each in places)
@@ -336,12 +333,16 @@ def _of_places(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
 def _of_rest(
     pair: Alignment, places: Sequence[Place], only_old: Sequence[int], only_new: Sequence[int]
 ) -> dict[str, float]:
-    """Return the words of each sentence that have no counterpart in the other."""
-    olds, news = _telling(pair.older), _telling(pair.newer)
+    """Return the signs of the words of each sentence that are in no place and have no form in the other."""
+    old_words, new_words = pair.older.content_words, pair.newer.content_words
     rest_old = set(only_old) - {each.old for each in places}
     rest_new = set(only_new) - {each.new for each in places}
-    values_old = sum(_sort(olds[each], pair.old_roles[each]) is not Sort.WORD for each in rest_old)
-    values_new = sum(_sort(news[each], pair.new_roles[each]) is not Sort.WORD for each in rest_new)
+    values_old = sum(
+        _sort(old_words[each], pair.old_roles[each]) is not Sort.WORD for each in rest_old
+    )
+    values_new = sum(
+        _sort(new_words[each], pair.new_roles[each]) is not Sort.WORD for each in rest_new
+    )
     return {
         "rest of older": min(len(rest_old), _MOST) / _MOST,
         "rest of newer": min(len(rest_new), _MOST) / _MOST,
@@ -350,43 +351,36 @@ def _of_rest(
         "a value for another": float(values_old == 1 and values_new == 1 and not places),
         "older begins otherwise": float(0 in rest_old),
         "newer begins otherwise": float(0 in rest_new),
-        "older ends otherwise": float(len(olds) - 1 in only_old),
-        "newer ends otherwise": float(len(news) - 1 in only_new),
+        "older ends otherwise": float(len(old_words) - 1 in only_old),
+        "newer ends otherwise": float(len(new_words) - 1 in only_new),
     }
 
 
 def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
-    """Return how much of the sentences' subject, and of their predicate, differs."""
+    """Return the signs of how much of the sentences' subjects, values and other words differs.
+
+    A word is *left* by the part to which nothing in the other sentence says the same: 0 for one that is there in some form,
+    1 for one whose best cosine there is 0 or less. A sign with "both" or "common" takes the lesser of the two sentences.
+    """
     old_left, new_left = (
         1 - np.minimum(np.maximum(best / SAME, 0), 1) ** 2
         for best in (pair.old_best, pair.new_best)
     )
     old_left[pair.old_said] = 0
     new_left[pair.new_said] = 0
-    found = {}
-    for name, (left, roles) in {
-        "older": (old_left, pair.old_roles),
-        "newer": (new_left, pair.new_roles),
-    }.items():
+    found = []
+    for left, roles in ((old_left, pair.old_roles), (new_left, pair.new_roles)):
         things, values = roles[:, 0], roles[:, 1]
-        about, said = things * (1 - values), things * values
-        # A row for each: what things are, what is said of them, and all that is no thing.
-        parts = np.stack([about, said, 1 - things])
+        # One row for subjects, one for what is said of them, one for all words that name no thing.
+        parts = np.stack([things * (1 - values), things * values, 1 - things])
         missing = parts * left
         most, lost, whole = missing.max(axis=1), missing.sum(axis=1), parts.sum(axis=1)
         common = (whole - lost) / (whole + 1e-6)
-        found[name] = (*most.tolist(), *common[:2].tolist(), min(float(lost[0]), 2) / 2)
-    old, new = found["older"], found["newer"]
-    of_subjects = [
-        float(
-            (
-                pair.old_roles[each.old, 0] * (1 - pair.old_roles[each.old, 1])
-                + pair.new_roles[each.new, 0] * (1 - pair.new_roles[each.new, 1])
-            )
-            / 2
-        )
-        for each in places
-    ]
+        # The most of a subject, value and other word that is left; subject and value in common; subjects left.
+        found.append((*most.tolist(), *common[:2].tolist(), min(float(lost[0]), 2) / 2))
+    old, new = found
+    subjects = [each[:, 0] * (1 - each[:, 1]) for each in (pair.old_roles, pair.new_roles)]
+    of_subjects = [float(subjects[0][each.old] + subjects[1][each.new]) / 2 for each in places]
     of_values = [
         float((pair.old_roles[each.old].prod() + pair.new_roles[each.new].prod()) / 2)
         for each in places
@@ -414,7 +408,7 @@ def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
 
 
 def signs_of_question(pair: Alignment) -> dict[str, float]:
-    """Return how well both sentences answer the question, and whether the difference is the answer."""
+    """Return the signs of how well both sentences answer the question, and of whether they differ in the answer; none without one."""
     asked = None if pair.asked is None else pair.asked()
     if asked is None or not len(asked.by_old):
         return {}
@@ -446,7 +440,7 @@ def signs_of_question(pair: Alignment) -> dict[str, float]:
 
 
 def _of_spans(pair: Alignment) -> dict[str, float]:
-    """Return how many runs of words differ on each side, and their content."""
+    """Return the signs of the runs of words that only one sentence has: how many on each side, and of which content."""
     old = _spans(pair.older, pair.old_roles, pair.only_old)
     new = _spans(pair.newer, pair.new_roles, pair.only_new)
     found: dict[str, float] = {}
@@ -468,7 +462,7 @@ def _of_spans(pair: Alignment) -> dict[str, float]:
 
 
 def _of_slot(pair: Alignment) -> dict[str, float]:
-    """Return the signs of the one place where two sentences differ, if they agree word for word elsewhere."""
+    """Return the signs of the one place, or slot, where two sentences differ that agree word for word before and after it."""
     old, new = pair.older.words, pair.newer.words
     begin = _common(old, new)
     end = min(_common(old[::-1], new[::-1]), len(old) - begin, len(new) - begin)
@@ -493,10 +487,13 @@ def _of_slot(pair: Alignment) -> dict[str, float]:
 
 
 def _slot(sentence: Sentence, roles: Floats, begin: int, end: int) -> dict[str, float]:
-    """Return the number and sort of the telling words in a place of a sentence, and the roles of those before and after."""
+    """Return the signs of a slot, the words `begin:end` of a sentence; none if it has no content word.
+
+    "words" is how many content words it has; the others are their sorts and roles, and the roles of those before and after.
+    """
     telling = sentence.telling
     first, stop = bisect_left(telling, begin), bisect_left(telling, end)
-    own = _telling(sentence)[first:stop]
+    own = sentence.content_words[first:stop]
     if not own:
         return {}
     name = float(roles[first:stop, 2].max())
@@ -528,7 +525,7 @@ def _slot(sentence: Sentence, roles: Floats, begin: int, end: int) -> dict[str, 
 
 
 def _common(ones: Sequence[StatementWord], others: Sequence[StatementWord]) -> int:
-    """Return how many words two sentences have in common until the first that differs."""
+    """Return how many words two sentences have in common, in some form, before the first that differs."""
     count = 0
     for one, other in zip(ones, others, strict=False):
         if not is_form(one.key, other.key):
@@ -538,8 +535,12 @@ def _common(ones: Sequence[StatementWord], others: Sequence[StatementWord]) -> i
 
 
 def _spans(sentence: Sentence, roles: Floats, only: Sequence[int]) -> tuple[int, int, int, bool]:
-    """Return how many runs of words the other lacks, of them with a thing and with a name or number; whether it begins with one."""
-    words = _telling(sentence)
+    """Count the runs of content words, by number in `only`, that the other sentence lacks.
+
+    Returns how many runs there are, how many have a thing, name or number, how many have a name or number, and whether the
+    sentence begins with a run.
+    """
+    words = sentence.content_words
     runs: list[list[int]] = []
     for place in only:
         if runs and runs[-1][-1] == place - 1:
@@ -550,24 +551,29 @@ def _spans(sentence: Sentence, roles: Floats, only: Sequence[int]) -> tuple[int,
     things = [any(roles[i, 0] > 0.6 for i in run) for run in runs]
     return (
         len(runs),
-        sum(a or b for a, b in zip(values, things, strict=True)),
+        sum(value or thing for value, thing in zip(values, things, strict=True)),
         sum(values),
         bool(only) and only[0] == 0,
     )
 
 
 def places_of(pair: Alignment, only_old: Sequence[int], only_new: Sequence[int]) -> list[Place]:
-    """Return where words stand for one another, the nearest first, each word in one place at most."""
+    """Return the places where a word of `only_new` replaces one of `only_old`, the nearest pair first.
+
+    Each word is in one place at most. Words with a cosine of SAME or more say the same and make no place.
+    """
     if not only_old or not only_new:
         return []
-    sides = (pair.older, pair.old_roles, only_old), (pair.newer, pair.new_roles, only_new)
+    older, newer = pair.older, pair.newer
+    sides = (older, pair.old_roles, only_old), (newer, pair.new_roles, only_new)
     left, right = (
-        forms(_beside(pair.older, only_old, step, "\0"), _beside(pair.newer, only_new, step, "\1"))
+        # Different stand-ins, so that two missing neighbours are not the same.
+        forms(_neighbours(older, only_old, step, "\0"), _neighbours(newer, only_new, step, "\1"))
         for step in (-1, 1)
     )
     cosines = pair.cosines[np.ix_(only_old, only_new)].astype(np.float64)
     names = np.minimum.outer(*(roles[only, 2].astype(np.float64) for _, roles, only in sides))
-    numbers = [[_telling(one)[i].sort is Sort.NUMBER for i in only] for one, _, only in sides]
+    numbers = [[s.content_words[i].sort is Sort.NUMBER for i in only] for s, _, only in sides]
     is_alike = np.logical_and.outer(*numbers) + names
     near = cosines + (OF_ONE_SORT * is_alike + OF_ONE_NEIGHBOUR * (left.astype(int) + right))
     found: dict[int, Place] = {}
@@ -583,15 +589,12 @@ def places_of(pair: Alignment, only_old: Sequence[int], only_new: Sequence[int])
     return [each for each in found.values() if each.cosine < SAME]
 
 
-def _beside(sentence: Sentence, only: Sequence[int], step: int, none: str) -> list[str]:
-    """Return the key of the word before (-1) or after (1) each of some telling words; `none` where that tells nothing."""
+def _neighbours(sentence: Sentence, only: Sequence[int], step: int, none: str) -> list[str]:
+    """Return the key of the word before (`step` -1) or after (1) each content word in `only`; `none` if that is no content word."""
     keys = dict(zip(sentence.telling, sentence.keys, strict=True))
     return [keys.get(sentence.telling[each] + step, none) for each in only]
 
 
-def _telling(sentence: Sentence) -> list[StatementWord]:
-    return [sentence.words[place] for place in sentence.telling]
-
-
 def _sort(word: StatementWord, roles: Floats) -> Sort:
+    """Return the sort of a word; NAME also for one that is no number and whose roles (3,) make it likely a name."""
     return Sort.NAME if word.sort is not Sort.NUMBER and roles[2] > 0.5 else word.sort

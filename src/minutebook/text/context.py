@@ -14,95 +14,97 @@ from minutebook.text.words import words
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
 NEIGHBOURS = (0.25, 0.2)
-"""The parts of the scores of adjacent records, and of the next but one, that a record gains."""
+"""Share of a neighbour's score that a record gains: of one next to it in the session, and of one two places away."""
 
 EVIDENCE = 0.05
-"""A note's own score at which it takes half of each gain. What is said in a talk takes all of it, since it may answer in
-words of its own; a note that has nothing to do with a question only happens to stand in the session."""
+"""The own score at which a note takes half of each gain."""
+# A turn of a conversation takes all of it, since it may answer in words of its own. A note that has nothing to do with
+# the question may be in the session by chance.
 
 SESSION = 0.4
-"""The part of the best score of its session, its own included, that a record gains."""
+"""Share of the best score in its session, its own included, that a record gains."""
 
 TALK = tuple(exp(-distance) for distance in range(4))
-"""The weights in a mean of a turn's own score and of those one, two and three places away."""
+"""Weights of the scores of turns zero, one, two and three places away, in the mean around a turn."""
 
 BEST_TURN = 0.3
-"""The weight of the best score of a session relative to that mean."""
+"""Weight of the best score of a session, where the mean around a turn weighs 1."""
 
 NAMED = 0.1
-"""The gain of a record with a speaker that the question names."""
+"""What a record's score gains if the question names its speaker."""
 
 _LABEL = re.compile(r"\s*([^:\n]{1,40}):\s")
 
 
 def lifted(
-    scores: Mapping[K, float], sessions: Sequence[Sequence[K]], said: Container[K]
+    scores: Mapping[K, float], sessions: Sequence[Sequence[K]], turns: Container[K]
 ) -> dict[K, float]:
-    """Lift scores in [0, 1] by those of the same session, given in the order of time.
+    """Return the scores, in [0, 1], raised by those of records of the same session.
 
-    Each gain counts for the part that a score lacks, so that scores stay in [0, 1]. A record that is not among
-    those `said` in a talk takes the part s / (s + EVIDENCE) of each gain, where s is its own score. What is in no session, or alone in one,
-    keeps its score.
+    Each session lists the keys of its records in the order of time. A gain g raises a score s to 1 - (1 - s)(1 - g),
+    so that scores stay in [0, 1]. A record that is not in `turns`, the keys of turns of a conversation, takes the
+    share s / (s + EVIDENCE) of each gain. A record in no session, or alone in one, keeps its score.
     """
-    found = dict(scores)
+    raised = dict(scores)
     for session in sessions:
-        held = [key for key in session if key in scores]
-        if len(held) < 2:
+        scored = [key for key in session if key in scores]
+        if len(scored) < 2:
             continue
-        best = max(scores[key] for key in held)
-        for place, key in enumerate(held):
+        best = max(scores[key] for key in scored)
+        for place, key in enumerate(scored):
             own = scores[key]
-            part = 1.0 if key in said else own / (own + EVIDENCE)
-            lacking = (1 - own) * (1 - part * SESSION * best)
-            for apart, weight in enumerate(NEIGHBOURS, 1):
-                for beside in (place - apart, place + apart):
-                    if 0 <= beside < len(held):
-                        lacking *= 1 - part * weight * scores[held[beside]]
-            found[key] = 1 - lacking
-    return found
+            share = 1.0 if key in turns else own / (own + EVIDENCE)
+            lacking = (1 - own) * (1 - share * SESSION * best)
+            for distance, weight in enumerate(NEIGHBOURS, 1):
+                for neighbour in (place - distance, place + distance):
+                    if 0 <= neighbour < len(scored):
+                        lacking *= 1 - share * weight * scores[scored[neighbour]]
+            raised[key] = 1 - lacking
+    return raised
 
 
 def averaged(scores: Mapping[K, float], sessions: Sequence[Sequence[K]]) -> dict[K, float]:
-    """Return scores of turns, each the mean of its own, of those around it in its session, in the order of time, and of the best there.
+    """Return the scores of turns, each averaged with those around it and with the best score of its session.
 
-    A deciding turn often shares no word with a question about its subject. Gains that add up, as `lifted` has them, put long
-    sessions above short ones. What is in no session, or alone in one, keeps its score.
+    Each session lists the keys of its turns in the order of time. The turn that decides something often shares no word
+    with a question about it. `lifted` adds gains up and so would put long sessions above short ones. A turn in no
+    session, or alone in one, keeps its score.
     """
-    found = dict(scores)
+    averages = dict(scores)
     for session in sessions:
-        held = [scores[key] for key in session if key in scores]
-        if len(held) < 2:
+        keys = [key for key in session if key in scores]
+        if len(keys) < 2:
             continue
-        best = max(held)
-        means = (_mean_around(held, place) for place in range(len(held)))
-        keys = (key for key in session if key in scores)
-        for key, mean in zip(keys, means, strict=True):
-            found[key] = (mean + BEST_TURN * best) / (1 + BEST_TURN)
-    return found
+        own = [scores[key] for key in keys]
+        for place, key in enumerate(keys):
+            averages[key] = (_mean_around(own, place) + BEST_TURN * max(own)) / (1 + BEST_TURN)
+    return averages
 
 
 def _mean_around(scores: Sequence[float], place: int) -> float:
+    """Return the mean of the score at a place and of those around it, weighted by TALK."""
     near = range(max(0, place - len(TALK) + 1), min(len(scores), place + len(TALK)))
-    weights = [TALK[abs(place - at)] for at in near]
-    return sum(w * scores[at] for w, at in zip(weights, near, strict=True)) / sum(weights)
+    weights = [TALK[abs(place - other)] for other in near]
+    total = sum(weight * scores[other] for weight, other in zip(weights, near, strict=True))
+    return total / sum(weights)
 
 
 def label_of(text: str) -> str | None:
-    """Return the speaker's label, such as the `Ana` of `Ana: …`, with which a line of dialogue begins."""
+    """Return the speaker's name before the first colon of a line of dialogue (`Ana: …`); None if there is none."""
     found = _LABEL.match(text) if ":" in text else None
     return found[1] if found else None
 
 
 class NamedSpeakers:
-    """Tells which labels, such as the `Ana` of `Ana: …`, have all their words in a question."""
+    """The speakers that a question names."""
 
     def __init__(self, question: Collection[str]) -> None:
-        """Take the words of a question, as `text.words.words` gives them."""
+        """Keep the words of a question, as `text.words.words` returns them."""
         self._question = frozenset(question)
         self._known: dict[str, bool] = {}
 
     def include(self, label: str | None) -> bool:
-        """Tell whether there is a label of one to three words, all of them in the question."""
+        """Tell whether a speaker's label has one to three words, all of them in the question; False for None."""
         if label is None:
             return False
         if label not in self._known:

@@ -1,4 +1,4 @@
-"""Read the days that a question names, counted back from the day on which it is asked: "since Tuesday", "last week"."""
+"""Read the days that a question names ("since Tuesday", "last week"), relative to the day on which it is asked."""
 
 import re
 from collections.abc import Mapping
@@ -12,26 +12,26 @@ from minutebook.text.words import words
 
 _TABLES = word_lists("dates.toml")
 _LETTER = "[a-z\u00df-\u052f]"
-"""A letter of a script that has spaces between words."""
+"""A letter of a script that puts spaces between words."""
 _OLDEST = date(1970, 1, 1)
 _NUMBER = re.compile(r"\d+")
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 def _numbers(names: str, first: int) -> Mapping[str, int]:
-    """Return the number of each name in a list of every language, counted from `first`."""
+    """Return the numbers of the names in the list `names` of each language, counted from `first`."""
     lists = (enumerate(table.get(names, "").split(), first) for table in _TABLES.values())
     return {name: number for each in lists for number, same in each for name in same.split("|")}
 
 
 WEEKDAYS, MONTHS = _numbers("weekdays", 0), _numbers("months", 1)
-"""The number of each day of the week by its names, Monday being 0, and of each month, January being 1."""
+"""Numbers of the days of the week by name, Monday being 0, and of the months, January being 1."""
 
 
 def named_days(question: str, now: datetime) -> tuple[date, date] | None:
-    """Return the first day that a question names, and the day after the last; None if it names none up to the local day of `now`.
+    """Return the days that a question names: the first, and the one after the last; None if it names none until today.
 
-    A weekday is the latest one before that day. A span that begins "since" a day ends with that of `now`.
+    Today is the local day of `now`. A weekday is the latest one before today. Days "since" another end with today.
     """
     today = now.astimezone().date()
     likely = likely_languages(words(question), question)
@@ -48,6 +48,7 @@ def named_days(question: str, now: datetime) -> tuple[date, date] | None:
 
 @cache
 def _pattern(language: str) -> re.Pattern[str]:
+    """Compile the expression for days in a language; the last group that matches is the kind that `_read` takes."""
     table = {"since": "(?!)", "months": "(?!)", **_TABLES[language]}
     since = table.pop("since")
     weekday, month = (table.pop(each).replace(" ", "|") for each in ("weekdays", "months"))
@@ -63,7 +64,7 @@ def _pattern(language: str) -> re.Pattern[str]:
 
 
 def _read(text: str, kind: str | None, today: date) -> tuple[date, timedelta]:
-    """Return the first day that a text of a kind names, and its length. Raises ValueError for a day that no month has."""
+    """Return the first day that a text of a kind names, and how long the span is. Raises ValueError if there is no such day."""
     monday = today - today.weekday() * _DAY
     match kind:
         case "iso":
@@ -71,8 +72,8 @@ def _read(text: str, kind: str | None, today: date) -> tuple[date, timedelta]:
         case "dated":
             month = next(MONTHS[each] for each in re.findall(r"[^\W\d]+", text) if each in MONTHS)
             day, *years = map(int, _NUMBER.findall(text))
-            there = date(years[0] if years else today.year, month, day)
-            return there if years or there <= today else there.replace(year=today.year - 1), _DAY
+            named = date(years[0] if years else today.year, month, day)
+            return named if years or named <= today else named.replace(year=today.year - 1), _DAY
         case "weekday":
             return today - ((today.weekday() - WEEKDAYS[text] - 1) % 7 + 1) * _DAY, _DAY
         case "this_week":

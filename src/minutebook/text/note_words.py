@@ -1,4 +1,4 @@
-"""Names of days, opposites and words in names, from `note_words.toml`, which explains each list."""
+"""Word lists for comparing notes: days, opposites, and words in names. `note_words.toml` explains each list."""
 
 import tomllib
 from collections.abc import Mapping
@@ -11,20 +11,21 @@ _FILE: Mapping[str, str] = tomllib.loads(
 )
 
 LISTS = {name: frozenset(words.replace(",", " ").split()) for name, words in _FILE.items()}
-"""The words of each list."""
+"""The words of each list, by the list's name."""
 
 DAYS = (LISTS["days"] | WEEKDAYS.keys() | MONTHS.keys()) - {"may"}
-"""Names of days and months, but for one that is a verb far more often."""
+"""Names of days and months, without "may", which is a verb far more often."""
 
 
 def _opposites() -> Mapping[str, frozenset[str]]:
+    """Read `opposites`: entries `a,b/c,d`, where each word before the bar is the opposite of each after it."""
     found: dict[str, frozenset[str]] = {}
     for pair in _FILE["opposites"].split():
         one, other = (frozenset(side.split(",")) for side in pair.split("/"))
-        for side, against in ((one, other), (other, one)):
-            found |= {word: found.get(word, frozenset()) | against for word in side}
+        for side, opposite in ((one, other), (other, one)):
+            found |= {word: found.get(word, frozenset()) | opposite for word in side}
     return found
 
 
 OPPOSITES = _opposites()
-"""By a word those of which a text that holds it cannot hold one, if it is to say the same."""
+"""The opposites of each word. A text with a word and a text with its opposite do not say the same."""

@@ -1,4 +1,4 @@
-"""Score the nodes of a small graph by their nearness to those that a question points to, and group nodes."""
+"""Score the nodes of a small graph by random walks from seed nodes, and find communities of nodes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ ROUNDS = 30
 
 
 def communities(edges: Sequence[tuple[str, str, float]]) -> list[list[str]]:
-    """Group the ends of undirected weighted edges, each group and the list of groups sorted.
+    """Return the communities of a graph of undirected edges (node, node, weight): sorted lists of nodes, sorted.
 
     Weighted label propagation (Raghavan, Albert, Kumara 2007): every node takes the label that
-    weighs most among its neighbours; here in order of name, ties to the smallest label, so that
-    the same graph always gives the same groups.
+    weighs most among its neighbours. Nodes take turns in order of name and ties go to the smallest
+    label, so that the same graph always gives the same groups.
     """
     neighbours: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for source, target, weight in edges:
@@ -47,17 +47,18 @@ def communities(edges: Sequence[tuple[str, str, float]]) -> list[list[str]]:
 Ranks: TypeAlias = npt.NDArray[np.float64]
 
 Edges: TypeAlias = Sequence[tuple[str, str, float]]
-"""Two ends and a weight each; the direction does not matter."""
+"""Undirected edges: (node, node, weight)."""
 
 
 class Graph:
-    """A graph that is prepared once and walked from several seeds at once.
+    """A graph of weighted, undirected edges, for random walks from several seeds at once.
 
-    `nodes` are the ends of the edges and the nodes in `also`; arrays over the nodes are in their order.
+    `nodes` has the sorted names of the nodes: the ends of the edges, and `also`. Arrays over the nodes are in its order;
+    `root_of_degree`, (nodes,), is the square root of each node's number of neighbours, at least 1.
     """
 
     def __init__(self, edges: Edges, also: Iterable[str] = ()) -> None:
-        """Make the edges ready. Raises InvalidInput for a weight that is negative or not finite."""
+        """Build the graph; `also` names nodes that may have no edge. Raises InvalidInput if a weight is negative or not finite."""
         _check_weights("edges", (weight for _, _, weight in edges))
         heaviest = max((weight for one, other, weight in edges if one != other), default=0.0) or 1.0
         walkable = [
@@ -73,7 +74,7 @@ class Graph:
         source = np.array(ones + others, dtype=np.intp)
         target = np.array(others + ones, dtype=np.intp)
         weight = np.tile(np.array([weight for _, _, weight in walkable], np.float64), 2)
-        # In an order of their own, so that sums do not depend on the order in which edges are given.
+        # Sorted, so that sums do not depend on the order in which edges are given.
         order = np.lexsort((weight, source, target))
         self._source, target, weight = source[order], target[order], weight[order]
         self._reached, self._first = np.unique(target, return_index=True)
@@ -84,16 +85,16 @@ class Graph:
         self.root_of_degree: Ranks = np.sqrt(np.maximum(neighbours, 1))
 
     def by_node(self, ranks: Ranks) -> dict[str, float]:
-        """Return an array (nodes,) by the names of the nodes."""
+        """Return the values of an array (nodes,) by the names of the nodes."""
         return dict(zip(self.nodes, ranks.tolist(), strict=True))
 
     def arrivals(self, seeds: Mapping[str, float]) -> dict[str, float]:
-        """Return each node's share of a walk with restarts at the seeds other than itself, divided by √degree.
+        """Return for each node how often walks from the seeds other than itself are there, divided by √degree.
 
-        The degree is the number of neighbours, so that the scale of the weights does not matter.
-        Every node has edges; seeds without any are left out. Without them the walk from several seeds is
-        the mean of the walks from each, so a seed's own part is left away: where it starts, and what of
-        that comes back. Raises InvalidInput for a weight that is negative or not finite.
+        `seeds` are nodes with weights. Each seed has a walk of its own, with restarts, and the result is their weighted
+        mean; what the walk of a seed spends at that seed does not count. The degree is the number of neighbours, so that
+        the scale of the edges' weights does not matter. Seeds that are no nodes, or weigh 0, are ignored.
+        Raises InvalidInput if a weight is negative or not finite.
         """
         _check_weights("seeds", seeds.values())
         starts = {id: weight for id, weight in seeds.items() if id in self._place and weight > 0}
@@ -106,12 +107,12 @@ class Graph:
         return self.by_node(walks @ (weights / weights.sum()) / self.root_of_degree)
 
     def best_joined(self, scores: Mapping[str, float]) -> dict[str, float]:
-        """Return for each node the best score among all that it is joined to, itself included; 0 for none."""
+        """Return for each node the best score within its connected component, itself included; a node without a score has 0."""
         best = np.array([scores.get(node, 0.0) for node in self.nodes], dtype=np.float64)
         while len(self._first):
             before = best.copy()
-            beside = np.maximum.reduceat(best[self._source], self._first)
-            best[self._reached] = np.maximum(best[self._reached], beside)
+            neighbours = np.maximum.reduceat(best[self._source], self._first)
+            best[self._reached] = np.maximum(best[self._reached], neighbours)
             if np.array_equal(before, best):
                 break
         return self.by_node(best)
@@ -123,12 +124,14 @@ class Graph:
         iterations: int = 15,
         tolerance: float = 1e-6,
     ) -> Ranks:
-        """Return how often each of some walks, named by its seeds, is at each node: (nodes, walks); each sums to 1, or to 0 without any seed.
+        """Return the share of time that random walks spend at each node, (nodes, walks).
 
-        With probability `damping` a walk follows an edge, in proportion to its weight, else it starts again at a seed, as
-        it does where no edge leads away. Parallel edges add; loops and edges of weight zero are as if absent. It ends
-        after `iterations`, or once the shares change by less than `tolerance` in all. Raises InvalidInput for a weight that
-        is negative or not finite. Source: Page, Brin, Motwani, Winograd, *The PageRank Citation Ranking* (1999), section 6.
+        Each walk is given by the weights of its seeds. Its column sums to 1, or to 0 if no seed weighs anything. With
+        probability `damping` a walk follows an edge, in proportion to its weight; else, and where no edge leads away, it
+        starts again at a seed. Parallel edges add up; loops and edges of weight zero are ignored. The computation ends
+        after `iterations`, or once the shares of each walk change by less than `tolerance` in sum. Raises InvalidInput if
+        a weight is negative or not finite, and KeyError if a seed is no node.
+        Source: Page, Brin, Motwani, Winograd, *The PageRank Citation Ranking* (1999), section 6.
         """
         start = np.stack([self._start(seeds) for seeds in walks], axis=1)
         is_dead_end = self._leaving == 0
@@ -145,6 +148,7 @@ class Graph:
         return shares
 
     def _start(self, seeds: Mapping[str, float]) -> Ranks:
+        """Return where a walk starts: the weights of its seeds, scaled to sum 1, (nodes,); zeros if none weighs anything."""
         _check_weights("seeds", seeds.values())
         start = np.zeros(len(self.nodes))
         for seed, weight in seeds.items():
@@ -156,6 +160,7 @@ class Graph:
 
 
 def _check_weights(argument: str, weights: Iterable[float]) -> None:
+    """Raise InvalidInput for `argument` if a weight is negative or not finite."""
     for weight in weights:
         if not (isfinite(weight) and weight >= 0):
             raise InvalidInput(argument, "weights of zero or more, not {given}", given=weight)

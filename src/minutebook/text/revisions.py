@@ -1,9 +1,8 @@
-"""Tell whether a text revises an earlier one: says of the same subject another value, a denial or a replacement.
+"""Tell whether a text revises an earlier one: gives the same subject another value, denies it, or replaces it.
 
-The sentences of both are aligned word by word, by the states that the embedding model gave their tokens. What is shared,
-what differs, of which sort and in which role that is, the words of a change, and how well both answer the question are
-signs; a small network weighs them. Its numbers are in `revision_weights.npz`, fitted by `python -m
-benchmarks.fit_revisions`. The chance is a guess and hides nothing by itself.
+`alignments` picks the most similar sentences of two texts and aligns them word by word, by the states that the embedding
+model gave their tokens. `comparing.signs` describes each pair by signs, and a small network weighs these. Its weights are
+in `revision_weights.npz`, fitted by `python -m benchmarks.fit_revisions`. The chance is a guess and hides nothing by itself.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -38,15 +37,16 @@ from minutebook.text.statements import (
 )
 
 MOST_PAIRS = 4
-"""Pairs of sentences that are compared word by word, of all candidates; the most alike come first. Of texts that have more,
-one pair or other looks like a revision by accident: the odds fall as their number rises."""
+"""The most pairs of sentences, over all candidates, that are compared word by word: those that are most similar."""
+# Of two texts with more pairs than that, one may look like a revision by accident: their odds are divided accordingly.
 
 LEAST_ALIKE = 0.12
-"""What two sentences have in common at least, to be compared word by word."""
+"""The least similarity, by `_likenesses`, of two sentences that are compared word by word."""
 
 LEAST_UNASKED, LIKELY_UNASKED, LIKELY_ASKED = 0.5, 0.55, 0.65
-"""The chances without the question that texts have at least, as two on other subjects may answer it, and without and with
-it from where a revision is likely: no more than one in twenty look-alikes that were learnt from reaches both."""
+"""Least chances where a question is asked: by the signs without it, to be judged with it; and to be likely, without and with it."""
+# Two texts on different subjects may answer one question, so that the signs without it must speak for a revision, too. At
+# most one in twenty of the look-alikes in the training data reaches both chances.
 
 LEAST_COSINE = 0.42
 """The cosine of the mean states of two texts below which neither revises the other."""
@@ -54,9 +54,9 @@ LEAST_COSINE = 0.42
 
 @dataclass(frozen=True, slots=True)
 class DatedText:
-    """A text, when it was said, and its token states as `late_interaction.pack` packs them.
+    """A text, the instant at which it was said, and its token states as `late_interaction.pack` packs them.
 
-    Without states, where no model is or has read it, it is compared by its words.
+    A text without states, as no model has read it, is compared by its words alone.
     """
 
     text: str
@@ -66,18 +66,21 @@ class DatedText:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """Which candidate revises another, how likely in [0, 1], and the words that differ, as they are written."""
+    """By which candidate, given by its index, an older one is revised, and with which chance in [0, 1].
+
+    `old` and `new` are the words that only the older and only the newer sentence has, as written. `is_likely`: the chance
+    is so great that few look-alikes reach it.
+    """
 
     newer: int
     chance: float
     old: str
     new: str
     is_likely: bool
-    """Whether the chance is one at which few look-alikes are marked."""
 
 
 NETS = nets(Path(__file__).with_name("revision_weights.npz"))
-"""By states or words: of sentences, of a question or not, and of whole notes, by verdict."""
+"""Networks by name: `net_of` names those for sentences; with `_same` or `_otherwise` behind it, those for whole notes."""
 
 
 def chance(
@@ -88,7 +91,7 @@ def chance(
     asked: str = "",
     question: Question | None = None,
 ) -> float:
-    """Return how likely a newer text revises an older one, in [0, 1]; 0 if it is not newer."""
+    """Return the chance in [0, 1] that a newer text revises an older one; 0 if it is not newer. Arguments as for `revisions`."""
     found = revisions([older, newer], spell, 0.0, asked=asked, question=question)
     return found[0].chance if 0 in found else 0.0
 
@@ -103,13 +106,13 @@ def revisions(
     among: Container[int] | None = None,
     by: int | None = None,
 ) -> dict[int, Revision]:
-    """Return which candidates are revised, by index, and by which newer one most likely.
+    """Return by index the candidates that are revised, each with its most likely revision.
 
     `candidates` may be in any order; of two that were said at the same instant neither revises the other.
-    `spell` writes word pieces out, as the model's tokenizer does; without it words alone are compared.
-    `least` is the least chance; None for what is likely only. `asked` is the question that all of them answer, if there
-    is one, and `question` its tokens. `among` has those, by index, that may be revised, and `by` is the one that may
-    revise them; None for all.
+    `spell` returns the spelling of word pieces; without it only words are compared. `least` is the least chance of
+    a revision; None for those with `is_likely`. `asked` is the question, if there is one, that all candidates answer, and
+    `question` its tokens. Only candidates with an index in `among` can be revised, and only the candidate with the index
+    `by` can revise them; None means all.
     """
     pairs = [
         each
@@ -134,9 +137,10 @@ def revisions(
 
 
 def _judged(name: str, pairs: Sequence[Alignment], shares: Floats) -> Iterator[tuple[float, bool]]:
-    """Yield the chance of each pair by a network, and whether it is likely; 0 where the question alone speaks for it.
+    """Yield for each pair the chance of a revision by the network of that name, and whether it is likely.
 
-    The odds of each are multiplied by its share.
+    The odds of each pair are multiplied by its share, (pairs,). The chance is 0 if only the signs of the question speak for
+    a revision.
     """
     net = NETS[name]
     if name != "states_asked":
@@ -146,29 +150,29 @@ def _judged(name: str, pairs: Sequence[Alignment], shares: Floats) -> Iterator[t
         rows = [unasked_signs(each) for each in pairs]
         unasked = NETS["states"].chances(rows)
         chances = np.zeros_like(unasked)
-        # The question is compared with those only of which it decides something.
-        open_ones = np.flatnonzero(unasked >= LEAST_UNASKED).tolist()
-        if open_ones:
-            asked = [rows[each] | signs_of_question(pairs[each]) for each in open_ones]
-            chances[open_ones] = _with_odds(net.chances(asked), shares[open_ones])
+        # The signs of the question cost time: they are computed only for pairs on which they can decide.
+        undecided = np.flatnonzero(unasked >= LEAST_UNASKED).tolist()
+        if undecided:
+            asked = [rows[each] | signs_of_question(pairs[each]) for each in undecided]
+            chances[undecided] = _with_odds(net.chances(asked), shares[undecided])
         is_likely = (chances >= LIKELY_ASKED) & (unasked >= LIKELY_UNASKED)
-        # What is likely whatever is asked, as when it was written, is likely here.
-        found = _with_odds(unasked, shares)
-        is_known = found >= NETS["states"].cut[0]
-        chances = np.where(is_known, np.maximum(chances, found), chances)
+        # A revision that is likely without any question, as when the text was written, stays likely.
+        without_question = _with_odds(unasked, shares)
+        is_known = without_question >= NETS["states"].cut[0]
+        chances = np.where(is_known, np.maximum(chances, without_question), chances)
         is_likely |= is_known
     yield from zip(chances.tolist(), is_likely.tolist(), strict=True)
 
 
 def _with_odds(chances: Floats, factors: Floats) -> Floats:
-    """Multiply the odds of chances by factors; return the chances."""
+    """Return chances whose odds, p / (1 - p), are multiplied by factors, (n,)."""
     odds = chances * factors
     raised: Floats = (odds / (odds + 1 - chances)).astype(np.float32)
     return raised
 
 
 def net_of(pair: Alignment) -> str:
-    """Return the name of the network for a pair: by states or words, and whether a question is known."""
+    """Return the name of the network for a pair: "states" or "words", with "_asked" if there is a question."""
     return ("states" if pair.has_states else "words") + ("" if pair.asked is None else "_asked")
 
 
@@ -181,7 +185,10 @@ def alignments(
     among: Container[int] | None = None,
     by: int | None = None,
 ) -> Iterator[tuple[int, int, Alignment, int]]:
-    """Yield pairs of the most alike sentences: the indices of the older and the newer text, the alignment, and the texts' number of such pairs."""
+    """Yield the pairs of the most similar sentences of an older and a newer candidate. Arguments as for `revisions`.
+
+    Each with the indices of the older and the newer candidate, the alignment, and how many pairs of sentences both have.
+    """
     near = [
         (older, newer)
         for older, newer in _near(candidates)
@@ -197,19 +204,22 @@ def alignments(
     is_known = bool(asked) and (question is not None or spell is None)
     answers = _Answers(asked, question, spell, candidates, read) if is_known else None
     for older, newer, one, other in _alike(near, read):
-        here, there = read[older], read[newer]
+        old, new = read[older], read[newer]
         pair = align(
-            here.sentences[one],
-            there.sentences[other],
-            here.states[one],
-            there.states[other],
+            old.sentences[one],
+            new.sentences[other],
+            old.states[one],
+            new.states[other],
             None if answers is None else partial(answers.shared_words, older, one, newer, other),
         )
-        yield older, newer, pair, len(here.sentences) * len(there.sentences)
+        yield older, newer, pair, len(old.sentences) * len(new.sentences)
 
 
 class _Answers:
-    """How well sentences, and the texts around them, answer the question."""
+    """How well the sentences of the candidates have the words of the question, each computed when it is first needed.
+
+    `read` has the statements of those candidates, by index, that are compared.
+    """
 
     def __init__(
         self,
@@ -227,7 +237,7 @@ class _Answers:
         self._said: dict[int, list[Floats]] = {}
 
     def shared_words(self, older: int, one: int, newer: int, other: int) -> SharedWords:
-        """Return it for a sentence of an older and one of a newer text."""
+        """Return the match of the question with sentence `one` of candidate `older` and sentence `other` of candidate `newer`."""
         old, new = self._said_by(older), self._said_by(newer)
         scores = self._scores[older], self._scores[newer]
         return SharedWords(
@@ -243,7 +253,7 @@ class _Answers:
         return asked_of(self._text, self._question, self._spell)
 
     def _said_by(self, index: int) -> list[Floats]:
-        """Return how well each sentence of a text says the words of the question."""
+        """Return for each sentence of a candidate the matches of `said_by`, (question's words, sentence's)."""
         if index not in self._said:
             read = self._read[index]
             self._said[index] = [
@@ -254,7 +264,7 @@ class _Answers:
 
     @cached_property
     def _scores(self) -> Mapping[int, float]:
-        """The late interaction of the question with each text; 0 where it is not known."""
+        """The late interaction of the question with each candidate, by index; 0 if it is not known."""
         if self._question is None:
             return dict.fromkeys(self._read, 0.0)
         scores = self._question.late([self._candidates[each].states or b"" for each in self._read])
@@ -262,7 +272,7 @@ class _Answers:
 
 
 def _near(candidates: Sequence[DatedText]) -> list[tuple[int, int]]:
-    """Return pairs of an older and a newer candidate with states that are near enough, or not known."""
+    """Return the indices of an older and a newer candidate, for each pair with similar mean states, or without states."""
     means = [_mean_state(each.states) if each.states else None for each in candidates]
     found = []
     for one, other in combinations(range(len(candidates)), 2):
@@ -276,11 +286,12 @@ def _near(candidates: Sequence[DatedText]) -> list[tuple[int, int]]:
 
 @lru_cache(REMEMBERED)
 def _mean_state(states: bytes) -> Floats | None:
+    """Return the mean of packed states, (d,), from a cache."""
     return mean_state(states, LONGEST)
 
 
 def _cosine(one: Floats | None, other: Floats | None) -> float:
-    """Return the cosine of two unit vectors; 1 where it is not known."""
+    """Return the cosine of two unit vectors, (d,); 1 if either is missing or they are of different models."""
     if one is None or other is None or one.shape != other.shape:
         return 1.0
     return float(one @ other)
@@ -289,37 +300,40 @@ def _cosine(one: Floats | None, other: Floats | None) -> float:
 def _alike(
     near: Sequence[tuple[int, int]], read: Mapping[int, Statements]
 ) -> list[tuple[int, int, int, int]]:
-    """Return the pairs of sentences that are most alike: older and newer text, and the sentence of each."""
-    places = [
-        (index, number) for index, each in read.items() for number in range(len(each.sentences))
-    ]
-    if not places:
+    """Return the most similar pairs of sentences: the indices of the older and the newer text, then of the sentence in each."""
+    rows = 0
+    first_row: dict[int, int] = {}
+    for index, each in read.items():
+        first_row[index] = rows
+        rows += len(each.sentences)
+    if not rows:
         return []
-    first: dict[int, int] = {}
-    for row, (index, _) in enumerate(places):
-        first.setdefault(index, row)
-    alike = _likenesses([read[index] for index in read])
+    alike = _likenesses([*read.values()])
     found = [
-        (float(alike[first[older] + one, first[newer] + other]), older, newer, one, other)
+        (float(alike[first_row[older] + one, first_row[newer] + other]), older, newer, one, other)
         for older, newer in near
         for one in range(len(read[older].sentences))
         for other in range(len(read[newer].sentences))
     ]
-    found.sort(key=lambda each: -each[0])
-    return [each[1:] for each in found[:MOST_PAIRS] if each[0] >= LEAST_ALIKE]
+    found.sort(key=lambda pair: -pair[0])
+    return [pair[1:] for pair in found[:MOST_PAIRS] if pair[0] >= LEAST_ALIKE]
 
 
 def _likenesses(read: Sequence[Statements]) -> Floats:
-    """Return how alike sentences are, (n, n): by the share of common words and the cosine of their means."""
+    """Return how similar all sentences of some texts are, (n, n), in [0, 1], in the order of texts and sentences.
+
+    The cosine of their sets of words, by the first five letters of each, or the mean of that and the cosine of their mean
+    states.
+    """
     sentences = [sentence for each in read for sentence in each.sentences]
     states = [rows for each in read for rows in each.states]
-    numbers: dict[str, int] = {}
-    held = [{numbers.setdefault(key[:5], len(numbers)) for key in each.keys} for each in sentences]
-    holds = np.zeros((len(sentences), len(numbers)), np.float32)
-    for row, keys in enumerate(held):
-        holds[row, list(keys)] = 1
-    sizes: NDArray[np.float32] = np.maximum(holds.sum(axis=1), 1)
-    found: Floats = holds @ holds.T / np.sqrt(sizes[:, None] * sizes)
+    columns: dict[str, int] = {}
+    owned = [{columns.setdefault(key[:5], len(columns)) for key in each.keys} for each in sentences]
+    has_word = np.zeros((len(sentences), len(columns)), np.float32)
+    for row, own in enumerate(owned):
+        has_word[row, list(own)] = 1
+    sizes: NDArray[np.float32] = np.maximum(has_word.sum(axis=1), 1)
+    found: Floats = has_word @ has_word.T / np.sqrt(sizes[:, None] * sizes)
     width = next((each.shape[1] for each in states if each is not None), 0)
     if width:
         means = np.stack(

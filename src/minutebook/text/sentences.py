@@ -1,14 +1,14 @@
-"""Cut a text into sentences that can stand alone: no code, no tables, no marks of a page."""
+"""Cut a Markdown text into plain sentences that can stand alone, without code, tables, links and markup."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 LONGEST = 300
-"""Characters of a sentence; a longer one is cut between words."""
+"""The most characters of a sentence; a longer one is cut off between words."""
 
 LEAST_LETTERS = 8
-"""Letters without which a sentence says nothing by itself."""
+"""The least letters of a sentence; one with fewer is left out, as it says nothing by itself."""
 
 _FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,1000}\)")
@@ -30,7 +30,7 @@ _CODE_LINE = re.compile(
 
 
 class Piece(NamedTuple):
-    """A sentence, and the sentence that announces the list in which it stands; empty if none does."""
+    """A sentence, and `lead`, the sentence with a colon before the list that it is an item of; empty if there is none."""
 
     text: str
     lead: str = ""
@@ -42,7 +42,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """Yield the sentences of a text in order, those of a list with its announcement."""
+    """Yield the sentences of a text in order; those in a list with the sentence that introduces it."""
     text = _LINK.sub(r"\1", _FENCED.sub("\n\n", text))
     lead = ""
     for is_item, paragraph in _paragraphs(_URL.sub("", text)):
@@ -54,7 +54,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[bool, str]]:
-    """Join the lines of a paragraph; an item of a list is one, which is told; a line of code is none."""
+    """Yield the paragraphs of a text, each on one line and with whether it is an item of a list; lines of code are left out."""
     lines: list[str] = []
     is_item = False
     for line in text.splitlines():
@@ -72,26 +72,27 @@ def _paragraphs(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _cut(paragraph: str) -> Iterator[str]:
-    kept = ""
+    """Yield the sentences of a paragraph; the full stop of an abbreviation ends none."""
+    sentence = ""
     for piece in _END.split(paragraph):
-        kept = f"{kept} {piece}" if kept else piece
-        if not _ABBREVIATION.search(kept):
-            yield kept.strip()
-            kept = ""
-    if kept:
-        yield kept.strip()
+        sentence = f"{sentence} {piece}" if sentence else piece
+        if not _ABBREVIATION.search(sentence):
+            yield sentence.strip()
+            sentence = ""
+    if sentence:
+        yield sentence.strip()
 
 
 def _is_code(line: str) -> bool:
-    """Tell whether a line is code or a log's, by how it begins or by how few letters it has."""
+    """Tell whether a line is of code or a log: by how it begins or ends, or because under 60 % of it are letters."""
     if _CODE_LINE.match(line) or line.rstrip().endswith((";", "{", "=>")):
         return True
-    signs = line.replace("`", "").split()
-    text = "".join(signs)
+    text = "".join(line.replace("`", "").split())
     return len(text) > 20 and sum(map(str.isalpha, text)) < 0.6 * len(text)
 
 
 def _shortened(sentence: str) -> str:
+    """Return a sentence, cut off between words and with an ellipsis if it has more than LONGEST characters."""
     if len(sentence) <= LONGEST:
         return sentence
     kept = sentence[:LONGEST].rstrip()

@@ -1,6 +1,6 @@
-"""Words by which a text says itself that something ended, changed, was added, is open or is denied.
+"""Find the words by which a text itself says that something ended, changed, was added, is open, or is denied.
 
-From `revision_words.toml`, which says what each is for.
+`revision_words.toml` lists them and says what each kind is for.
 """
 
 import re
@@ -23,17 +23,16 @@ _CODES = {
 }
 
 KINDS = ("ended", "changed", "added", "open", "denies")
-"""What words can say of a change."""
+"""The kinds of words: tables of `revision_words.toml`."""
 
 
 def said(kind: str, text: str, languages: Languages) -> list[re.Match[str]]:
-    """Return where a text in one of some languages says so."""
-    found = _pattern(kind, languages)
-    return list(found.finditer(text)) if found else []
+    """Return the matches of the words of a kind in a text that is written in one of these languages."""
+    return list(_pattern(kind, languages).finditer(text))
 
 
 def figures(word: str, languages: Languages) -> str | None:
-    """Return the figures of a number in small letters, whether it is written in figures or as a word; else None."""
+    """Return a number in figures, given in figures or as a lower-case word; None for a word that is no number."""
     if word[:1].isdigit():
         return word
     return _numbers(languages).get(word)
@@ -41,6 +40,7 @@ def figures(word: str, languages: Languages) -> str | None:
 
 @cache
 def _numbers(languages: Languages) -> Mapping[str, str]:
+    """Return the figures of each word for a number in these languages."""
     found: dict[str, str] = {}
     for code in _codes(languages):
         words = _FILE["numbers"].get(code, "").split()
@@ -49,10 +49,12 @@ def _numbers(languages: Languages) -> Mapping[str, str]:
 
 
 def _codes(languages: Languages) -> list[str]:
+    """Return the two-letter codes of those languages that have word lists; English if none has."""
     return [_CODES[each] for each in languages if each in _CODES] or ["en"]
 
 
 @cache
-def _pattern(kind: str, languages: Languages) -> re.Pattern[str] | None:
+def _pattern(kind: str, languages: Languages) -> re.Pattern[str]:
+    """Compile a pattern of the words of a kind in these languages."""
     by_language = _FILE[kind]
     return any_word(by_language[code] for code in _codes(languages) if code in by_language)

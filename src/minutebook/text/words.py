@@ -261,7 +261,8 @@ def parse_query(text: str) -> TextQuery:
 
 def is_stop_term(term: str) -> bool:
     """Tell whether a term is that of a stop word, which carries no topic."""
-    return term in _STOP_TERMS or _is_particle(term)
+    # One sign of hiragana is a Japanese particle.
+    return term in _STOP_TERMS or (len(term) == 1 and _script(term) == "hiragana")
 
 
 def _sought(folded: str) -> Iterator[str]:
@@ -275,10 +276,6 @@ def _sought(folded: str) -> Iterator[str]:
             whole, rest = _analyse(chunk)
             yield from whole
             yield from (term for term in rest if len(term) > 1)
-
-
-def _is_particle(term: str) -> bool:
-    return len(term) == 1 and _script(term) == "hiragana"
 
 
 def _stretches(folded: str) -> Iterable[tuple[bool, str]]:

@@ -270,9 +270,7 @@ def _compared(index: int, statement: Statement, languages: Languages) -> _Compar
         if other.sort is not Sort.NUMBER
     ]
     stems = frozenset(
-        sentence.words[place].key[:5]
-        for place in sentence.telling
-        if sentence.words[place].sort is not Sort.NUMBER
+        word.key[:5] for word in sentence.content_words if word.sort is not Sort.NUMBER
     )
     kinds, is_question = kinds_of(statement.text), sentence.is_question
     origin = (statement.turn, statement.by_user, statement.is_request)
@@ -284,7 +282,7 @@ def _stems(statements: Iterable[_Compared]) -> frozenset[str]:
 
 
 def _share(one: _Compared, words: frozenset[str]) -> float:
-    """Return the part of a statement's telling words that are among others."""
+    """Return the share of a statement's content words, without numbers, that are among others."""
     return len(one.stems & words) / len(one.stems) if one.stems else 0.0
 
 
