@@ -1,12 +1,12 @@
 """Compare a question and a text token by token: each token of the question with its best match.
 
-The score is the sum of maximal similarities of Khattab and Zaharia (2020, "ColBERT"), over the last
-hidden states of the embedding model, as a weighted mean. A state of a stored text is turned by
-a fixed random rotation and kept as the signs of its coordinates, one bit a dimension; a
-question's stay as they are. Measured in docs/decisions/0027-late-interaction-and-relevance.md.
+The score is the weighted mean, over the tokens of the question, of the greatest cosine with a token of the text, between
+the last hidden states of the embedding model: Khattab and Zaharia (2020, "ColBERT") take the sum. The states of a stored
+text are turned by a fixed random rotation and only the signs of their coordinates are kept, one bit a dimension; those of a
+question keep their numbers. Measured in docs/decisions/0027-late-interaction-and-relevance.md.
 
-A text has one or two sections: its tokens by the model of every language, and, if it is in English,
-by the model of English. The second is compared with English questions alone.
+A packed text has one or two sections: its tokens by the multilingual model and, if it is in English, its tokens by the
+English model. The second section is compared with English questions alone.
 """
 
 import struct
@@ -25,101 +25,98 @@ Pieces = NDArray[np.uint8]
 Places = NDArray[np.int64]
 
 FORM, EARLIER_FORM = "signs 2", "signs 1"
-"""Names how states are packed, now and in earlier releases, whose states are read, too, and made again."""
+"""Names of the format of packed states, now and in earlier releases. The earlier one is read, too, and replaced in time."""
 
 PRIOR = 200
-"""How many texts the general frequency of word pieces counts for, beside those that are compared."""
+"""The weight of the general frequency of word pieces, as a number of texts, beside that in the compared texts."""
 
 WHOLE = 1024
-"""Tokens up to which two texts are compared as wholes: 6 MB of floats at most."""
+"""The most tokens of two texts that `likeness` compares as wholes: 6 MB of floats at most."""
 
 WINDOW = 256
-"""Tokens of a window of a longer text."""
+"""Tokens of a window of a longer text that `likeness` compares."""
 
 SAMPLES = 8
-"""How many windows of a longer text are compared, evenly spread over it."""
+"""How many windows, evenly spread over a longer text, `likeness` compares."""
 
 TOKENS_OF_A_TEXT = 30
-"""The length of a text in which a word piece is expected as often as it is said in general."""
+"""The length, in tokens, that texts are taken to have when the general frequency of a piece is turned into texts with it."""
 
 EXPONENT, EXPONENT_OF_ENGLISH = 1.5, 1.0
-"""What a piece's rareness is raised to for its weight, by the model of every language and by that of English."""
+"""Exponents of a piece's rareness in its weight: for the multilingual model and for the English one."""
 
 OTHER_SCORE = (-0.160, 0.913, 0.274)
-"""Weights of a score, unless question and text are in English: a constant, late interaction, cosine."""
+"""Weights of the score of a text: of a constant, of late interaction, of the cosine of the vectors."""
 
 ENGLISH_SCORE = (-0.103, 0.189, 0.379, 0.379)
-"""The same if both are: a constant, late interaction by the model of every language, by that of English, cosine."""
+"""The same if question and text are in English: a constant, late interaction by the multilingual and the English model, cosine."""
 
 _HEADER = struct.Struct("<BHII")
 HEAD = _HEADER.size
-"""Bytes at the beginning of a packed text that say how long it is."""
+"""Bytes of the header of a packed text: version, bytes of signs a token, tokens of either section."""
 
 _VERSION, _EARLIER_VERSION = 2, 1
 _EARLIER_HEADER = struct.Struct("<BHI")
 _PIECE_BYTES = 3
 _PLACES = np.array([1, 1 << 8, 1 << 16], np.uint32)
 _AT_ONCE = 128
-"""Tokens that are unpacked at once: their floats stay in the cache of a core."""
+"""How many tokens are unpacked at once: their floats stay in the cache of a core."""
 _STEPS = 4
-"""How many steps the run that matches best is long, where it is looked for step by step."""
+"""The length, in steps, of the run of tokens for which `best_part` looks."""
 _STRETCH = 8192
-"""Tokens that are compared with a question before the next are read: 16 MB of floats for a long one."""
+"""How many tokens are compared with a question at once: 16 MB of floats for a long question."""
 _STEP = WINDOW // 2
 _LEAST_WEIGHT = 1e-6
 _LEAST_SHARE = 0.05
-"""What a token of a question weighs at least, beside the heaviest, to be compared with texts."""
+"""The least weight, relative to the heaviest, of a token of a question that is compared with texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenStates:
-    """The tokens of a text: word pieces, the weight of each, and their states from a model.
+    """The tokens of a text by a model.
 
-    `surprise` is −log of a piece's general frequency; 0 for a piece without a letter or digit,
-    which says nothing.
+    `pieces` are the ids of the word pieces, (tokens,); `surprise` is −log of a piece's general frequency, (tokens,), 0 for
+    a piece without a letter or digit, which says nothing; `states` are the states less the model's mean state,
+    (tokens, dimensions).
     """
 
     pieces: NDArray[np.int32]
-    """Ids, shape (tokens,)."""
     surprise: Floats
-    """Shape (tokens,)."""
     states: Floats
-    """States less the model's mean state, shape (tokens, dimensions)."""
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All that it consists of."""
+        """The three arrays: pieces, surprise, states."""
         return self.pieces, self.surprise, self.states
 
 
 @dataclass(frozen=True, slots=True)
 class SignedTokens:
-    """The tokens of a text to be found, as `TokenStates` has them, with the signs of the states."""
+    """The tokens of a stored text, as in `TokenStates`, with the signs of their states, (tokens, dimensions / 8)."""
 
     pieces: NDArray[np.int32]
     surprise: Floats
     signs: Signs
-    """Shape (tokens, dimensions / 8)."""
 
     @property
     def kept(self) -> tuple[Pieces, Signs]:
-        """The pieces (tokens, 3) and signs of the tokens that say something; of all, if none does."""
+        """The pieces, in three bytes each (tokens, 3), and the signs of the tokens that say something; of all, if none does."""
         telling = _telling(self.surprise)
         narrow = self.pieces[telling].astype("<u4").view(np.uint8).reshape(-1, 4)
         return narrow[:, :_PIECE_BYTES], self.signs[telling]
 
 
 def signs_of(states: Floats) -> Signs:
-    """Return the signs of states (tokens, dimensions) after the fixed rotation, shape (tokens, d / 8)."""
+    """Return the signs of states (tokens, d) after the fixed rotation, as bits: (tokens, d / 8)."""
     signs: Signs = np.packbits(rotated(states) >= 0, axis=1)
     return signs
 
 
 def pack(tokens: SignedTokens, english: SignedTokens | None = None) -> bytes:
-    """Pack the tokens of a text to be found, and those of an English one by the model of English, too.
+    """Pack the tokens of a stored text by the multilingual model, and for an English text those by the English model.
 
-    Pieces of three bytes and signs, d / 8 bytes each. Tokens that say nothing are left out, unless
-    there are no others.
+    After the header each section has its pieces, three bytes each, then its signs, d / 8 bytes each. Tokens that say
+    nothing are left out, unless there are no others.
     """
     sections = [each.kept for each in (tokens, english) if each is not None]
     counts = [len(signs) for _, signs in sections]
@@ -128,10 +125,11 @@ def pack(tokens: SignedTokens, english: SignedTokens | None = None) -> bytes:
 
 
 def likeness(one: bytes, other: bytes) -> float:
-    """Compare two packed texts both ways, in [0, 1]: the lesser mean of their tokens' best cosines.
+    """Return how much two packed texts say the same, in [0, 1]; 0 if either has no token.
 
-    The lesser, so that a text that holds all of another and more is not like it. Of a text of more than
-    WHOLE tokens SAMPLES windows are compared, each with where the other is nearest to it.
+    That is the mean of the greatest cosine of each token with a token of the other text, and the lesser of both
+    directions, so that a text is not like one that has all of it and more. If either has more than WHOLE tokens, only
+    SAMPLES windows of each are compared, each with the nearest place of the other.
     """
     (_, ours), (_, theirs) = _unpack(one), _unpack(other)
     if not len(ours) or not len(theirs):
@@ -142,30 +140,30 @@ def likeness(one: bytes, other: bytes) -> float:
     return min(_share_found(ours, theirs), _share_found(theirs, ours))
 
 
-def _share_found(wanted: Signs, among: Signs) -> float:
-    """Return the mean of the best cosines of windows of a text with the places of another nearest to them."""
-    digests = _digests(among)
+def _share_found(text: Signs, other: Signs) -> float:
+    """Return the mean, over windows of a text, of the greatest cosines of their tokens with the nearest place of another."""
+    digests = _digests(other)
     starts = {
-        step * _STEP for step in np.linspace(0, _steps(wanted) - 1, SAMPLES).astype(int).tolist()
+        step * _STEP for step in np.linspace(0, _steps(text) - 1, SAMPLES).astype(int).tolist()
     }
-    found = []
+    means = []
     for start in sorted(starts):
-        window = wanted[start : start + WINDOW]
-        (own, *_) = _digests(window)
-        first = int(np.argmax(digests @ own)) * _STEP
-        # A window may begin between two steps there.
-        place = among[max(0, first - _STEP) : first + WINDOW + _STEP]
-        found.append(_likenesses(window, place).max(axis=1).mean())
-    return float(np.mean(found))
+        window = text[start : start + WINDOW]
+        digest = _digests(window)[0]
+        first = int(np.argmax(digests @ digest)) * _STEP
+        # The best match may begin between two steps of the other text.
+        place = other[max(0, first - _STEP) : first + WINDOW + _STEP]
+        means.append(_likenesses(window, place).max(axis=1).mean())
+    return float(np.mean(means))
 
 
 def _steps(signs: Signs) -> int:
-    """Return how many windows a text has, each a step after the one before it."""
+    """Return how many windows a text has, if each begins _STEP tokens after the one before it."""
     return max(1, -(-(len(signs) - WINDOW) // _STEP) + 1)
 
 
 def _digests(signs: Signs) -> Floats:
-    """Return the direction of the sum of each window's signs, unit rows, shape (windows, dimensions)."""
+    """Return for each window of a text the sum of its signs as a unit vector, (windows, dimensions)."""
     sums = [
         2 * np.unpackbits(part, axis=1).sum(axis=0, dtype=np.float32) - len(part)
         for part in np.split(signs, range(_STEP, len(signs), _STEP))
@@ -179,7 +177,7 @@ def _digests(signs: Signs) -> Floats:
 
 
 def _likenesses(ours: Signs, theirs: Signs) -> Floats:
-    """Return the cosine of each token with each of another text, none below 0, shape (ours, theirs)."""
+    """Return the cosine of each token of a text with each of another, at least 0, (ours, theirs)."""
     left, right = (
         2 * np.unpackbits(signs, axis=1).astype(np.float32) - 1 for signs in (ours, theirs)
     )
@@ -188,12 +186,12 @@ def _likenesses(ours: Signs, theirs: Signs) -> Floats:
 
 
 def whole(packed: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the packed texts, by id, that have tokens and are as `pack` makes them."""
+    """Return those packed texts, by id, that have tokens and are not damaged."""
     return {id: each for id, each in packed.items() if is_whole(each[:HEAD], len(each))}
 
 
 def is_whole(head: bytes, size: int) -> bool:
-    """Tell whether a packed text of so many bytes, the first HEAD of which are given, has tokens and all of each."""
+    """Tell whether a packed text has tokens and is complete, by its first HEAD bytes and its `size` in bytes."""
     if len(head) < HEAD or head[0] not in (_VERSION, _EARLIER_VERSION):
         return False
     start, width, count, english = _read_header(head)
@@ -201,9 +199,9 @@ def is_whole(head: bytes, size: int) -> bool:
 
 
 def unpacked(packed: bytes, most: int) -> tuple[NDArray[np.int32], Floats]:
-    """Return the ids of a packed text's first pieces (tokens,) and their states as unit rows of signs (tokens, d).
+    """Return the ids of the first `most` pieces of a packed text, (tokens,), and their states as unit rows of signs, (tokens, d).
 
-    At most `most` tokens: the floats of a text of 100 KB would take 40 MB, and as much again twice while they are made.
+    The floats of a text of 100 KB would take 40 MB, and three times as much while they are made.
     """
     pieces, signs = (each[:most] for each in _unpack(packed))
     ids: NDArray[np.int32] = pieces.astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
@@ -212,7 +210,7 @@ def unpacked(packed: bytes, most: int) -> tuple[NDArray[np.int32], Floats]:
 
 
 def mean_state(packed: bytes, most: int) -> Floats | None:
-    """Return the mean of a packed text's first states as a unit vector (d,); None for a text without a token."""
+    """Return the mean of the first `most` states of a packed text as a unit vector, (d,); None if the text has no token."""
     _, signs = _unpack(packed)
     if not len(signs):
         return None
@@ -222,7 +220,7 @@ def mean_state(packed: bytes, most: int) -> Floats | None:
 
 
 class Question:
-    """A question, made ready to be compared with any number of texts; `english` has its tokens if it is in English."""
+    """A question, ready to be compared with packed texts; `english` has its tokens by the English model, if it is in English."""
 
     def __init__(self, tokens: TokenStates, english: TokenStates | None = None) -> None:
         self._asked = _AskedTokens(tokens, EXPONENT)
@@ -230,13 +228,13 @@ class Question:
 
     @property
     def tokens(self) -> tuple[NDArray[np.int32], Floats]:
-        """The ids of its pieces (tokens,), and their states as unit rows of signs (tokens, d), as `unpacked` gives a text's."""
+        """The ids of its pieces, (tokens,), and their states as unit rows of signs, (tokens, d), as `unpacked` returns those of a text."""
         return self._asked.tokens
 
     def scores(self, packed: Sequence[bytes], cosines: Floats) -> Floats:
-        """Score packed texts that have these cosines with the question, shape (texts,), on the scale of `late`.
+        """Return the score of each packed text, (texts,), on the scale of `late`; 0 for a text without a token.
 
-        0 for a text without a token.
+        `cosines` are those of the vectors of the texts with the question's, (texts,).
         """
         own, english = _joined(packed)
         ones, late = np.ones(len(packed), np.float32), self._asked.late(own)
@@ -249,19 +247,19 @@ class Question:
         return scored
 
     def late(self, packed: Sequence[bytes]) -> Floats:
-        """Compare packed texts token by token, shape (texts,), in about [0, 1]; 0 for one without a token."""
+        """Return the late interaction with each packed text, (texts,), in about [0, 1]; 0 for a text without a token."""
         return self._asked.late(_joined(packed)[0])
 
     def best_part(self, packed: bytes, tokens: int) -> tuple[float, float]:
-        """Return where the run of about `tokens` tokens that matches best begins and ends, as shares of a packed text.
+        """Return where the best run of about `tokens` tokens begins and ends, as shares of a packed text in [0, 1].
 
-        That is the whole of a text without a token, or of one that is no longer.
+        (0, 1), the whole text, if it has no token, or no more than `tokens`.
         """
         return self._asked.best_part(_unpack(packed), tokens)
 
 
 class _AskedTokens:
-    """The tokens of a question by one model."""
+    """The tokens of a question by one model; a token's weight is its rareness raised to `exponent`."""
 
     def __init__(self, tokens: TokenStates, exponent: float) -> None:
         self._exponent = exponent
@@ -274,15 +272,15 @@ class _AskedTokens:
 
     @property
     def tokens(self) -> tuple[NDArray[np.int32], Floats]:
-        """The ids of the pieces (tokens,), and their states as unit rows of signs (tokens, d)."""
+        """The ids of the pieces, (tokens,), and their states as unit rows of signs, (tokens, d)."""
         signs: Floats = np.where(self._rows >= 0, np.float32(1), np.float32(-1))
         return self._pieces, signs / np.float32(np.sqrt(max(1, signs.shape[1])))
 
     def late(self, texts: "_JoinedTexts") -> Floats:
-        """Compare texts token by token, shape (texts,).
+        """Return the late interaction with each text, (texts,): the weighted mean of each token's greatest cosine.
 
-        A token's weight falls with how many of these texts hold its piece, and with how frequent
-        the piece is in general where these are few.
+        A token weighs less the more of these texts have its piece and, if the texts are few, the more frequent the piece
+        is in general.
         """
         if not len(self._pieces) or not len(texts.signs):
             return np.zeros(len(texts.counts), np.float32)
@@ -298,7 +296,7 @@ class _AskedTokens:
         return scores
 
     def best_part(self, text: tuple[Pieces, Signs], tokens: int) -> tuple[float, float]:
-        """Return where the run of about `tokens` tokens that matches best begins and ends, as shares of a text."""
+        """Return where the best run of about `tokens` tokens begins and ends, as shares of a text in [0, 1]."""
         pieces, signs = text
         if len(signs) <= tokens or not len(self._pieces):
             return 0.0, 1.0
@@ -317,14 +315,17 @@ class _AskedTokens:
         return first / len(signs), min(1.0, (first + tokens) / len(signs))
 
     def _weights(self, texts: "_JoinedTexts") -> Floats:
-        """Return the weights of the question's tokens, shape (tokens,), sum 1."""
-        holds = np.zeros((len(texts.counts), len(self._pieces)), np.bool_)
+        """Return the weights of the question's tokens, (tokens,), of sum 1, by how many of these texts have each piece."""
+        has_piece = np.zeros((len(texts.counts), len(self._pieces)), np.bool_)
         for some, owners, starts in texts.stretches():
             own = texts.pieces[some].astype("<u4") @ _PLACES
-            holds[owners] |= np.logical_or.reduceat(own[:, None] == self._pieces, starts, axis=0)
-        held = holds.sum(axis=0)
+            is_same = own[:, None] == self._pieces
+            has_piece[owners] |= np.logical_or.reduceat(is_same, starts, axis=0)
+        texts_with_piece = has_piece.sum(axis=0)
         expected = np.minimum(1, TOKENS_OF_A_TEXT * np.exp(-self._surprise))
-        rareness = np.log((len(texts.counts) + PRIOR + 1) / (held + PRIOR * expected + 0.5))
+        rareness = np.log(
+            (len(texts.counts) + PRIOR + 1) / (texts_with_piece + PRIOR * expected + 0.5)
+        )
         weights = np.maximum(rareness, 0) ** self._exponent + _LEAST_WEIGHT
         scaled: Floats = (weights / weights.sum()).astype(np.float32)
         return scaled
@@ -332,16 +333,17 @@ class _AskedTokens:
 
 @dataclass(frozen=True, slots=True)
 class _JoinedTexts:
-    """The tokens of texts by one model, one text behind another; `counts` (texts,) has how many each has."""
+    """The tokens of texts by one model in one array each, text after text; `counts`, (texts,), has the tokens of each."""
 
     counts: Places
     pieces: Pieces
     signs: Signs
 
     def stretches(self) -> Iterator[tuple[slice, Places, Places]]:
-        """Yield runs of tokens, at most _STRETCH each: the places, the texts that have some of them, and where each begins there.
+        """Yield runs of at most _STRETCH tokens, each as three parts.
 
-        A longer text is in several runs, once in each.
+        These are the slice of the tokens, the numbers of the texts with tokens in it, and for each of these where in the
+        slice it begins. A text that is longer than a run is in several.
         """
         owners = np.flatnonzero(self.counts)
         ends = np.cumsum(self.counts[owners])
@@ -352,7 +354,7 @@ class _JoinedTexts:
 
 
 def _joined(packed: Sequence[bytes]) -> tuple[_JoinedTexts, _JoinedTexts]:
-    """Return the tokens of texts by the model of every language, and those of the texts in English by that of English."""
+    """Return the tokens of packed texts by the multilingual model, and those by the English model, which few or none may have."""
     headers = [_read_header(each) for each in packed]
     width = max((width for _, width, _, _ in headers), default=0)
     counts = np.array([each[2:] for each in headers], np.int64).reshape(-1, 2)
@@ -373,12 +375,12 @@ def _joined(packed: Sequence[bytes]) -> tuple[_JoinedTexts, _JoinedTexts]:
 
 
 def _cosines(rows: Floats, signs: NDArray[np.uint8]) -> Floats:
-    """Return the cosine of each text token with each unit row of a question, (n, rows)."""
+    """Return the cosine of each token of a text, (n, d / 8) signs, with each unit row of a question, (rows, d): (n, rows)."""
     found = np.empty((len(signs), len(rows)), np.float32)
     # Σ ±q = 2 Σ (bits · q) − Σ q, and a row of d signs is √d long.
     scale = np.float32(1 / np.sqrt(rows.shape[1]))
     doubled = np.ascontiguousarray(2 * scale * rows.T)
-    # One place for all: floats that are allocated anew each time cost more than the product.
+    # One array for all rounds: to allocate floats anew each time costs more than the product.
     floats = np.empty((_AT_ONCE, rows.shape[1]), np.float32)
     for start in range(0, len(signs), _AT_ONCE):
         some = signs[start : start + _AT_ONCE]
@@ -390,19 +392,19 @@ def _cosines(rows: Floats, signs: NDArray[np.uint8]) -> Floats:
 
 
 def _telling(surprise: Floats) -> NDArray[np.bool_]:
-    """Select the tokens that say something; all, if none does."""
+    """Return for each token whether it says something, (tokens,); True for all, if none does."""
     telling = surprise > 0
     return telling if telling.any() else np.ones_like(telling)
 
 
 def _unpack(packed: bytes) -> tuple[Pieces, Signs]:
-    """Return the pieces (tokens, 3) and signs (tokens, d / 8) of a text as they are kept; no bytes, no tokens."""
+    """Return the pieces, (tokens, 3), and signs, (tokens, d / 8), of a packed text; no tokens for no bytes."""
     own, _ = _joined([packed])
     return own.pieces, own.signs
 
 
 def _read_header(packed: bytes) -> tuple[int, int, int, int]:
-    """Return where the tokens begin, the bytes of the signs of each, and how many there are by each model."""
+    """Return where the tokens begin, the bytes of the signs of a token, and the number of tokens by either model."""
     if not packed:
         return 0, 0, 0, 0
     if packed[0] == _EARLIER_VERSION:

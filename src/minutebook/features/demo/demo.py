@@ -30,6 +30,10 @@ MEMORIES = {
 }
 
 
+VECTORS_WITHIN = 60.0
+"""Seconds that the demo waits for the vectors of the code, before it asks for code by meaning."""
+
+
 class Story:
     """Calls the server's tools, and prints each step."""
 
@@ -209,6 +213,11 @@ async def _code(story: Story) -> list[str]:
     )
     indexed = await story.call("index_project", path=str(root))
     echo(f"   {indexed['files_indexed']} files, {indexed['chunks_created']} chunks")
+    progress = indexed
+    with anyio.move_on_after(VECTORS_WITHIN):
+        while progress["pending_chunks"]:
+            await anyio.sleep(0.1)
+            progress = await story.call("get_index_status", project_id=indexed["project_id"])
     failures = []
     for query, why, expected in (
         ("where are broken documents reported", "By meaning:", "JSONDecodeError"),
