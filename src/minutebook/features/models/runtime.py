@@ -29,8 +29,8 @@ class ModelSession:
         from onnxruntime.capi import onnxruntime_pybind11_state as state
 
         options = onnxruntime.SessionOptions()
-        # Two threads take a fifth more CPU for the same text; docs/decisions/0003-built-in-model.md.
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        # One takes a fifth less CPU, and more memory while long texts wait; docs/decisions/0003-built-in-model.md.
+        options.intra_op_num_threads, options.inter_op_num_threads = min(2, os.cpu_count() or 1), 1
         options.enable_cpu_mem_arena = False
         options.log_severity_level = 4  # what it would log it also raises
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
