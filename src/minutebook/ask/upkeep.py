@@ -1,6 +1,5 @@
 """Operations on the store as a whole: its state, its counts."""
 
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -40,13 +39,16 @@ class StoreState:
     to_analyse: int
     size: int
     token_states: Mapping[Kind, int]
-    of_features: Mapping[str, object]
-    """What features tell, by the names of the lines of `minutebook status`; None for a line that is left out."""
+    feature_lines: Mapping[str, object]
+    """The lines of features in `minutebook status`, by name; a line of None is not printed."""
 
 
 @operation()
 def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
     """Return the state of the store, with the counts of some kinds of records."""
+    feature_lines: dict[str, object] = {}
+    for lines_of in entries_of("status"):
+        feature_lines |= lines_of(app, caller)
     placement, embedding = app.database.placement(), app.embedding
     to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)
     return StoreState(
@@ -67,7 +69,7 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
         to_analyse=app.database.to_analyse(),
         size=app.database.size(),
         token_states=dict(app.overview.token_states(caller)),
-        of_features=dict(ChainMap(*[each(app, caller) for each in entries_of("status")][::-1])),
+        feature_lines=feature_lines,
     )
 
 

@@ -34,8 +34,8 @@ FIRST = (
 )
 """The commands that `minutebook --help` lists, if they are installed; `help all` lists all."""
 
-FORMER = {"session": "sessions"}
-"""Commands by the names that scripts may still call them by; no list has these."""
+FORMER_NAMES = {"session": "sessions"}
+"""The present names of commands by earlier ones, which scripts may still use and no list shows."""
 
 NO_COLOR = "NO_COLOR"
 """The variable that turns colours off if it is not empty: https://no-color.org."""
@@ -166,10 +166,9 @@ class SubjectGroup(Commands):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, None if there is none."""
-        cmd_name = FORMER.get(cmd_name, cmd_name)
-        module = self._modules.get(cmd_name)
-        if module is not None and cmd_name not in self.commands:
-            for command in importlib.import_module(module).COMMANDS:
+        cmd_name = FORMER_NAMES.get(cmd_name, cmd_name)
+        if cmd_name in self._modules and cmd_name not in self.commands:
+            for command in importlib.import_module(self._modules[cmd_name]).COMMANDS:
                 self.add_command(command)
                 _name_common_options(command)
                 refuse_invalid_text(command)

@@ -143,9 +143,9 @@ class Store(Protocol):
     def holding_words(
         self, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
     ) -> list[set[str]]:
-        """Return, for each of some words, the ids of the selected records that hold it.
+        """Return for each word the ids of the selected records that have any of its terms.
 
-        A word is given by the terms that stand for it, of which a record holds one; `text.words.TextQuery.words` has them.
+        `words` has for each word the terms that stand for it, as `text.words.TextQuery.words` has them.
         """
 
     def matches_phrase(

@@ -50,7 +50,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         **_model_status(found.model, options),
         "to_analyse": found.to_analyse,
         "bytes": found.size,
-        **found.of_features,
+        **found.feature_lines,
         "token_state_bytes": {
             _PLURALS[kind]: size for kind, size in found.token_states.items() if kind in _PLURALS
         },

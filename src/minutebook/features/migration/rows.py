@@ -39,8 +39,7 @@ class Transfer:
     def begin(self, source: str) -> None:
         """Begin or continue a move of the records of another database, named by its identity, to here.
 
-        It may have been noted before. Raises StoreError if records of another origin are here, or were
-        written here after an earlier move had ended.
+        Raises StoreError if records of no such move are here, or were written after an earlier one had ended.
         """
         with self._database.writing_shared() as connection:
             move, written = move_of(connection), _written(connection)
@@ -70,7 +69,7 @@ class Transfer:
         gone: Sequence[RemovedRecord],
         up_to: int,
     ) -> None:
-        """Keep and remove records of an organization, and note that its changes are here `up_to` one, in one transaction."""
+        """Write and remove records of an organization and note the source's sequence `up_to` which they are, in one transaction."""
         spaces = {each.embedding.space for each in carried if each.embedding is not None}
         with (
             self._database.transaction(organization),

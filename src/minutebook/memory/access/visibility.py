@@ -163,7 +163,7 @@ class View:
         return self._store.match(of, self._where, query, limit)
 
     def holding_words(self, of: type[TextRecord], words: Sequence[Sequence[str]]) -> list[set[str]]:
-        """Return, for each of some words, given by the terms that stand for it, the ids of the records that hold it."""
+        """Return for each word the ids of the records that have any of its terms."""
         return self._store.holding_words(of, self._where, words)
 
     def nearest(

@@ -399,9 +399,9 @@ class Retriever:
     def compare_words(
         self, of: type[TextRecord], view: View, query: TextQuery, found: Signals
     ) -> None:
-        """Add which of the best by words hold every word of a question of few; without a model, which part each holds.
+        """Set `with_every_word` for a short question and, without a model, `covered`: the share of the question in each record.
 
-        Of the best that part is measured. The others are taken to hold as little as any of these.
+        The share is measured for the best by words; the others get the least of these.
         """
         is_short = len(query.words) <= FEW_WORDS
         best = nsmallest(COMPARED, found.lexical, key=lambda key: (-found.lexical[key], key))

@@ -16,7 +16,6 @@ from pathlib import Path
 from minutebook.record.errors import StoreError
 from minutebook.serve.daemon.rendezvous import INVALID, LOG, TAKEN, DaemonAddress
 from minutebook.serve.invocation import Invocation
-from minutebook.serve.invocation import environment as environment_here
 from minutebook.serve.launch import module_command
 from minutebook.store.disk.filelock import FileLock
 
@@ -34,7 +33,7 @@ _PROMPT = 5.0
 _LOG_TAIL = 4096
 
 _ALLOCATOR = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "1048576"}
-"""Has glibc give back the memory that a process took for a moment to load a model or to answer: 50 of 230 MB."""
+"""Variables by which glibc gives freed memory back: 178 MB in place of 211 after a recall and a store. A successor inherits them."""
 
 _APART = sum(
     getattr(subprocess, name, 0) for name in ("CREATE_NEW_PROCESS_GROUP", "CREATE_NO_WINDOW")
@@ -126,14 +125,14 @@ def spawn_daemon(
     """Start a process that becomes the daemon of an address, unless another is; it outlives this one.
 
     `arguments` are those of `start.main`. `log` is the file descriptor of its stderr; its `environment` is that of
-    this process if None, and what it says of memory goes before `_ALLOCATOR`.
+    this process if None.
     """
     return subprocess.Popen(  # noqa: S603
         module_command("minutebook.serve.daemon.start", *arguments),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=log,
-        env={**_ALLOCATOR, **(environment or environment_here())},
+        env=environment,
         cwd=folder,
         start_new_session=True,
         creationflags=_APART,
@@ -152,7 +151,7 @@ class _Starting:
             json.dumps({"given": invocation.given, "folder": invocation.folder}),
             log=log,
             folder=Path(address.lock).parent,
-            environment=invocation.environment,
+            environment={**_ALLOCATOR, **invocation.environment},
         )
         os.close(log)
         # Else a daemon that ends before its parent would stay in the table of processes.

@@ -180,8 +180,8 @@ class _LineServer:
         await self._sdk.receive(line)
 
     async def _send(self, line: bytes) -> None:
-        """Send a line to the client, unless it answers a message that was only repeated to the SDK's server."""
-        if not self._conversation.note_server_line(line):
+        """Send a line to the client, as far as the conversation has one for it: not the answer to a repeated message."""
+        if not (line := self._conversation.note_server_line(line)):
             return
         try:
             # A call that is cancelled meanwhile must not leave half a line.

@@ -2,7 +2,7 @@
 
 A file is written under another name beside its place, as a part whose name begins with a dot, and flushed; then the part
 gets the name, and the folder is flushed. A process that is killed meanwhile leaves a part, which
-`clear_left` removes: each new part in the same folder does so, and so does each start of an app.
+`clear_abandoned` removes: each new part in the same folder does so, and so does each start of an app.
 """
 
 import errno
@@ -114,7 +114,7 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
         # The part is removed last, because a folder without its part counts as abandoned.
         shutil.rmtree(folder, ignore_errors=True)
         os.close(handle)
-        # What cannot be removed is no reason to fail: `clear_left` does it later.
+        # What cannot be removed is no reason to fail: `clear_abandoned` does it later.
         with suppress(OSError):
             part.unlink(missing_ok=True)
 
@@ -208,7 +208,7 @@ def _part_of(
             give_name(part, path)
         sync_folder(path.parent)
     finally:
-        # What cannot be removed is no reason to fail: `clear_left` does it later.
+        # What cannot be removed is no reason to fail: `clear_abandoned` does it later.
         with suppress(OSError):
             part.unlink(missing_ok=True)
 

@@ -178,7 +178,7 @@ def match(
 def holding_words(
     view: WordView, conditions: ColumnConditions, words: Sequence[Sequence[str]]
 ) -> list[set[str]]:
-    """Return, for each of some words, given by its terms, the ids of the records that meet the conditions and hold it."""
+    """Return for each word the ids of the records that meet the conditions and have any of its terms."""
     held: list[set[str]] = [set() for _ in words]
     for layer in view.layers:
         postings, places = layer.block.payload, layer.places(conditions)

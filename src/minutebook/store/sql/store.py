@@ -228,7 +228,7 @@ class SqlStore(ABC):
     def holding_words(
         self, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
     ) -> list[set[str]]:
-        """Return, for each of some words, given by its terms, the ids of the selected records that hold it."""
+        """Return for each word the ids of the selected records that have any of its terms."""
         number = self.database.number_of(where.organization)
         if number is None:
             return [set() for _ in words]

@@ -7,7 +7,7 @@ from typing import Literal
 from minutebook.record.filters import Filter
 from minutebook.record.records import Record, TextRecord
 from minutebook.store.disk.encryption import Key, Keys
-from minutebook.store.sidecar.words import WordView, match
+from minutebook.store.sidecar.words import WordView, holding_words, match
 from minutebook.store.sql.store import SqlStore
 from minutebook.store.sqlite import texts
 from minutebook.store.sqlite.connections import Connections
@@ -79,7 +79,7 @@ class SqliteStore(SqlStore):
             return texts.ranked(connection, number, of, where, query, limit)
 
     def _word_index(self, number: int, of: type[TextRecord]) -> WordView | None:
-        """Return the index of words of many records; None where the database itself has to look, as in a transaction, or is as quick."""
+        """Return the index of words; None if the database searches them: inside a transaction, and if the records are few."""
         indices = self.upkeep.indices
         is_quicker = not self.database.is_writing and indices.is_large(number, of)
         return indices.prompt_words(number, of) if is_quicker else None
@@ -87,8 +87,8 @@ class SqliteStore(SqlStore):
     def _holding_words(
         self, number: int, of: type[TextRecord], where: Filter, words: Sequence[Sequence[str]]
     ) -> list[set[str]]:
-        if self._word_index(number, of) is not None:
-            return super()._holding_words(number, of, where, words)
+        if (view := self._word_index(number, of)) is not None:
+            return holding_words(view, self.upkeep.indices.conditions(number, of, where), words)
         with self.database.snapshot() as connection:
             return texts.holding_words(connection, number, of, where, words)
 

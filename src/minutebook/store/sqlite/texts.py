@@ -96,7 +96,7 @@ def holding_words(
     where: Filter,
     words: Sequence[Sequence[str]],
 ) -> list[set[str]]:
-    """Return, for each of some words, given by its terms, the ids of the selected records that hold it."""
+    """Return for each word the ids of the selected records that have any of its terms."""
     held: list[set[str]] = [set() for _ in words]
     name, table = _index_of(connection, number, of), table_of(of)
     if name is None or not words:
